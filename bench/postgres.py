@@ -17,7 +17,7 @@ import psycopg
 
 import fanfold
 from fanfold import Postgres
-from fanfold.core.record import Moved
+from fanfold.core.record import Move
 from fanfold.stores.store import Batch
 from stores import ENTRIES, TEXT, Taken, line, session, timed
 
@@ -35,7 +35,7 @@ def appends(url: str, schema: str) -> Taken:
     def write() -> None:
         was = None
         for n, entry in enumerate(ENTRIES[:APPENDS]):
-            store.append("t", "s", Batch((Moved(entry.id, "append", was, 1.5),), (entry,)), expect=n)
+            store.append("t", "s", Batch((Move(entry.id, "append", was, 1.5),), (entry,)), expect=n)
             was = entry.id
 
     taken = timed(write)

@@ -17,7 +17,7 @@ from generate import steps
 import fanfold
 from fanfold import SQLite
 from fanfold.core.message import user
-from fanfold.core.record import Moved
+from fanfold.core.record import Move
 from fanfold.core.tree import Entry, Tree
 from fanfold.stores.store import Batch
 
@@ -77,7 +77,7 @@ def appends(path: Path) -> Taken:
     def write() -> None:
         was = None
         for n, entry in enumerate(ENTRIES):
-            store.append("t", "s", Batch((Moved(entry.id, "append", was, 1.5),), (entry,)), expect=n)
+            store.append("t", "s", Batch((Move(entry.id, "append", was, 1.5),), (entry,)), expect=n)
             was = entry.id
 
     return timed(write)
@@ -120,7 +120,7 @@ def late_and_early(counts: Sequence[int]) -> float:
         tree, parent, taken = Tree(), None, []
         for n in range(counts[-1] + 500):
             entry = tree.add(parent, user(f"{n} {TEXT}"))
-            batch = Batch((Moved(entry.id, "append", parent, 1.5),), (entry,))
+            batch = Batch((Move(entry.id, "append", parent, 1.5),), (entry,))
             start = time.perf_counter()
             store.append("t", "s", batch, expect=n)
             taken.append(time.perf_counter() - start)

@@ -23,6 +23,8 @@ def test_the_demo_keeps_every_promise_it_prints(capsys: pytest.CaptureFixture[st
     assert "fails at step" in printed
     assert "task lost at step" in printed
     assert "step 200/200" in printed
+    assert "a hand-over: it stands for" in printed
+    assert "[found, decided and reported, in the agent's words]" in printed
     assert b"<svg" in picture.getvalue()
     assert b"https://" not in picture.getvalue()
 

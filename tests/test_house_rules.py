@@ -70,6 +70,17 @@ THEIR_WORDS = {
 
 MOST_LINES_OF_A_FILE = 600
 MOST_LINES_OF_A_FUNCTION = 50
+MOST_UNNAMED_ARGUMENTS = 4
+MOST_PARTICIPLES = 0.05
+PARTICIPLES = {
+    "begun", "bound", "broken", "brought", "built", "caught", "chosen", "done", "drawn", "found", "given", "gone",
+    "grown", "heard", "held", "hidden", "kept", "known", "laid", "led", "left", "lent", "lost", "made", "meant",
+    "met", "said", "seen", "sent", "shown", "spent", "spoken", "stood", "taken", "taught", "thrown", "told", "torn",
+    "undone", "unread", "unseen", "unsent", "woven", "written",
+}  # fmt: skip
+"""Past participles that do not end in -ed. Those that are verbs too (`read`, `run`, `set`) are left out."""
+NO_PARTICIPLES = {"embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed", "succeed"}
+
 DATA = {"model_table.py"}
 """A table of facts, written by scripts/refresh_models.py."""
 
@@ -200,6 +211,53 @@ def _given_by(node: ast.AST) -> Iterator[str]:
 def _words(name: str) -> set[str]:
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name)
     return set(spaced.lower().split("_"))
+
+
+def classes() -> Iterator[tuple[Path, ast.ClassDef]]:
+    for path in modules():
+        yield from ((path, node) for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef))
+
+
+def test_no_class_name_has_two_meanings() -> None:
+    places: dict[str, list[str]] = {}
+    for path, node in classes():
+        places.setdefault(node.name, []).append(str(path.relative_to(SOURCE)))
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
+def test_more_than_four_arguments_of_a_class_are_given_by_name() -> None:
+    ours = {node.name for _, node in classes()}
+    wrong = []
+    for path in modules():
+        for node in ast.walk(tree_of(path)):
+            match node:
+                case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args):
+                    if name in ours and len(args) > MOST_UNNAMED_ARGUMENTS:
+                        wrong.append(f"{path.relative_to(SOURCE)}:{node.lineno}: {name} takes {len(args)}")
+    assert wrong == []
+
+
+def is_participle(name: str) -> bool:
+    """Whether a name is one past participle and nothing else, which says neither what is done nor what comes back."""
+    word = name.strip("_")
+    return word not in NO_PARTICIPLES and (word in PARTICIPLES or re.fullmatch("[a-z]+ed", word) is not None)
+
+
+def test_few_functions_are_named_by_a_bare_participle() -> None:
+    names = [function.name for path in modules() for function in functions(path)]
+    bare = sorted(name for name in names if is_participle(name))
+    share = len(bare) / len(names)
+    assert share <= MOST_PARTICIPLES, f"{share:.1%}: {', '.join(dict.fromkeys(bare))}"
+
+
+def test_every_folder_has_a_short_guide() -> None:
+    """What lives there, what may be touched, where to begin, the one surprise; for `core` a longer one."""
+    folders = {path.parent for path in modules()} - {SOURCE}
+    assert sorted(str(folder) for folder in folders if not (folder / "README.md").is_file()) == []
+    lines = {
+        folder.name: (folder / "README.md").read_text(encoding="utf-8").count("\n") for folder in folders
+    }
+    assert {name: count for name, count in lines.items() if name != "core" and not 10 <= count <= 30} == {}
 
 
 def test_files_are_short() -> None:

@@ -10,7 +10,7 @@ from fanfold.core.edit import Decision
 from fanfold.core.ids import entry_echo
 from fanfold.core.log import Log
 from fanfold.core.message import Message, user
-from fanfold.core.record import Edited, Framed, Moved, Record, Replaced, Sent
+from fanfold.core.record import Edited, Framed, Move, Record, Replaced, Sent
 from fanfold.core.tree import Tree
 
 
@@ -20,7 +20,7 @@ def grown(*words: str) -> tuple[Log, list[str]]:
     ids: list[str] = []
     for word in words:
         entry = log.tree.add(ids[-1] if ids else None, user(word))
-        log.write(Moved(entry.id, was=ids[-1] if ids else None))
+        log.write(Move(entry.id, was=ids[-1] if ids else None))
         ids.append(entry.id)
     return log, ids
 
@@ -49,7 +49,7 @@ def test_entries_know_how_deep_they_are() -> None:
 
 def test_moving_the_head_removes_nothing() -> None:
     log, ids = grown("one", "two", "three")
-    log.write(Moved(ids[0], "rewind", ids[2]))
+    log.write(Move(ids[0], "rewind", ids[2]))
     assert log.head == ids[0]
     assert log.tree.path(ids[2]) == ids
 
@@ -150,7 +150,7 @@ def test_a_log_read_back_from_its_records_is_the_same() -> None:
     written: list[Record] = [
         decided("e1", Fold(tuple(ids[:2]), "both"), ids[2]),
         decided("e2", Undo("e1")),
-        Moved(ids[1], "rewind", ids[2]),
+        Move(ids[1], "rewind", ids[2]),
     ]
     log.write(*written)
     again = Log(log.tree, log.records)

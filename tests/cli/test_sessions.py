@@ -10,7 +10,7 @@ import pytest
 import fanfold
 from fanfold import models
 from fanfold.cli.sessions import ANY_WINDOW, Sessions
-from fanfold.core.record import Moved, Opened
+from fanfold.core.record import Move, Opened
 from fanfold.stores.store import Batch
 
 CLAUDE, GPT = "claude-opus-4-6", "gpt-4o"
@@ -40,7 +40,7 @@ def copied_as_earlier(place: str) -> None:
     store = Sessions(place, "default").store
     records = store.load("default", "run").records
     kept = tuple(record for record in records if not isinstance(record, Opened))
-    (head,) = [record.head for record in kept if isinstance(record, Moved)][-1:]
+    (head,) = [record.head for record in kept if isinstance(record, Move)][-1:]
     store.append("earlier", "run", Batch(kept, tuple(store.path("default", str(head)))), expect=None)
 
 

@@ -16,7 +16,7 @@ from fanfold import BadInput, Memory
 from fanfold.core.edit import Decision, Edit, Fold, Repair
 from fanfold.core.ids import entry_echo, entry_id
 from fanfold.core.message import Message, Text, Wire
-from fanfold.core.record import Edited, Moved, Record, Replaced
+from fanfold.core.record import Edited, Move, Record, Replaced
 from fanfold.core.tree import Entry
 
 EVIL: dict[str, Any] = {
@@ -61,10 +61,10 @@ def refused(lines: list[bytes], number: int) -> None:
 def test_a_message_that_models_read_otherwise_is_refused_by_its_line(dialect: str) -> None:
     """(19.1)"""
     forged = entry(shown(dialect))
-    refused(export(forged, Moved(forged.id, "append", None, 0.0)), 2)
+    refused(export(forged, Move(forged.id, "append", None, 0.0)), 2)
     true = entry(shown(dialect, "EVIL"))
     store = Memory()
-    fanfold.import_session(store, export(true, Moved(true.id, "append", None, 0.0)))
+    fanfold.import_session(store, export(true, Move(true.id, "append", None, 0.0)))
     with fanfold.open("run", store=store, window=9_000, dialect=dialect) as chat:
         assert [message.text for message in chat.view().messages] == ["EVIL"]
 
@@ -74,21 +74,21 @@ def test_a_message_that_models_read_otherwise_is_refused_by_its_line(dialect: st
 def test_a_wire_form_that_is_none_is_refused_by_its_line(dialect: str, body: Any) -> None:
     """(19.1)"""
     forged = entry(shown(dialect, body=body))
-    refused(export(forged, Moved(forged.id, "append", None, 0.0)), 2)
+    refused(export(forged, Move(forged.id, "append", None, 0.0)), 2)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_another_role_than_the_wire_form_has_is_refused(dialect: str) -> None:
     """(19.1)"""
     forged = entry(Message("system", (Text("EVIL"),), Wire(dialect, EVIL[dialect])))
-    refused(export(forged, Moved(forged.id, "append", None, 0.0)), 2)
+    refused(export(forged, Move(forged.id, "append", None, 0.0)), 2)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_so_is_a_new_body_and_what_a_fold_or_a_repair_shows(dialect: str) -> None:
     """(19.1)"""
     first = entry(Message("user", (Text("Hello"),)))
-    moved = Moved(first.id, "append", None, 0.0)
+    moved = Move(first.id, "append", None, 0.0)
     refused(export(first, moved, Replaced(first.id, shown(dialect))), 4)
     edits: tuple[Edit, ...] = (
         Fold((first.id,), (Message("user", (Text("So."),)), shown(dialect))),
@@ -102,7 +102,7 @@ def test_a_dialect_that_nobody_here_speaks_is_never_sent_and_so_not_read() -> No
     """(19.1)"""
     first = entry(Message("user", (Text("Hello"),), Wire("martian", "zzz")))
     store = Memory()
-    fanfold.import_session(store, export(first, Moved(first.id, "append", None, 0.0)))
+    fanfold.import_session(store, export(first, Move(first.id, "append", None, 0.0)))
     with fanfold.open("run", store=store, window=9_000) as chat:
         chat.say("Go on.")
         assert "zzz" not in str(chat.request())

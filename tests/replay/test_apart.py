@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from fanfold.replay.apart import Known, told_apart
+from fanfold.replay.reading import TalkName, told_apart
 
 
 def test_names_that_differ_stay() -> None:
-    assert told_apart([Known("x", "a/run.json"), Known("y", "b/run.json")]) == ["x", "y"]
+    assert told_apart([TalkName("x", "a/run.json"), TalkName("y", "b/run.json")]) == ["x", "y"]
 
 
 def test_names_that_are_alike_get_as_much_of_the_path_as_makes_them_differ() -> None:
-    near = [Known("run.json#1", "/t/a/run.json"), Known("run.json#1", "/t/b/run.json")]
+    near = [TalkName("run.json#1", "/t/a/run.json"), TalkName("run.json#1", "/t/b/run.json")]
     assert told_apart(near) == ["a/run.json#1", "b/run.json#1"]
     far = [
-        Known("run.json", "/t/a/x/run.json"),
-        Known("run.json", "/t/b/x/run.json"),
-        Known("run.json", "run.json"),
+        TalkName("run.json", "/t/a/x/run.json"),
+        TalkName("run.json", "/t/b/x/run.json"),
+        TalkName("run.json", "run.json"),
     ]
     assert told_apart(far) == ["a/x/run.json", "b/x/run.json", "run.json"]
-    assert told_apart([Known("s1", "a/p.jsonl"), Known("s1", "a/q.jsonl")]) == ["p.jsonl: s1", "q.jsonl: s1"]
+    assert told_apart([TalkName("s1", "a/p.jsonl"), TalkName("s1", "a/q.jsonl")]) == [
+        "p.jsonl: s1",
+        "q.jsonl: s1",
+    ]
 
 
 def test_names_that_are_alike_in_one_file_are_numbered() -> None:
-    known = [Known("s1", "a.jsonl"), Known("s1", "a.jsonl"), Known("s2", "a.jsonl")]
+    known = [TalkName("s1", "a.jsonl"), TalkName("s1", "a.jsonl"), TalkName("s2", "a.jsonl")]
     assert told_apart(known) == [
         "s1",
         "s1 (2)",

@@ -13,7 +13,7 @@ from fanfold import Corrupt, Message, Text
 from fanfold.core.edit import Decision, Elide, Fold, Pin
 from fanfold.core.ids import entry_echo, entry_id
 from fanfold.core.message import Wire, user
-from fanfold.core.record import Answered, Edited, Frame, Framed, Moved, Record, Replaced, Sent
+from fanfold.core.record import Answered, Edited, Frame, Framed, Move, Record, Replaced, Sent
 from fanfold.core.tree import Entry
 from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.stores.coding import Coding
@@ -48,7 +48,7 @@ def test_records_with_odd_values_come_back_as_they_were(value: Any, text: str) -
         "user", (Text(text),), Wire("openai.chat", {"role": "user", "content": text, "x": value})
     )
     records: list[Record] = [
-        Moved(text, "append", None, 1.5),
+        Move(text, "append", None, 1.5),
         Framed(Frame((user(text),), (value,))),
         Edited(
             (Decision("e1", None, Fold(("a", text), (message,))), Decision("e2", text, Elide("a#0", text)))

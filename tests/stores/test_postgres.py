@@ -30,7 +30,7 @@ from fanfold.stores.store import Batch
 from fanfold.testing import check_store, talk
 
 Connect = Callable[..., Postgres]
-MOVE = Batch((records.Moved("x"),))
+MOVE = Batch((records.Move("x"),))
 SMALL, LARGE = b"small " * 1_000, bytes(range(256)) * 12_000
 
 
@@ -149,7 +149,7 @@ def test_hostile_names_are_names_like_others(connect: Connect) -> None:
 def test_no_tenant_reaches_anything_of_another(connect: Connect) -> None:
     store, tree = connect(), Tree()
     entry = tree.add(None, user("secret"))
-    store.append("mine", "s", Batch((records.Moved(entry.id),), (entry,)), expect=0)
+    store.append("mine", "s", Batch((records.Move(entry.id),), (entry,)), expect=0)
     blob = store.put_blob("mine", [SMALL])
     store.append("yours", "s", Batch((Answered("k", "", ()),)), expect=0)
     for tenant in [*HOSTILE, "yours", "min", "mine "]:
@@ -168,7 +168,7 @@ def test_no_tenant_reaches_anything_of_another(connect: Connect) -> None:
 def test_a_hostile_id_finds_nothing_and_breaks_nothing(connect: Connect) -> None:
     store, tree = connect(), Tree()
     entry = tree.add(None, user("hi"))
-    store.append("t", "s", Batch((records.Moved(entry.id),), (entry,)), expect=0)
+    store.append("t", "s", Batch((records.Move(entry.id),), (entry,)), expect=0)
     for id in HOSTILE:
         assert store.entry("t", id) is None
         assert store.find("t", id) == ([entry.id] if entry.id.startswith(id) else [])
@@ -440,7 +440,7 @@ def test_whoever_says_it_while_it_is_erased_meets_the_stub(connect: Connect, url
     here, there = connect(), connect()
     chat = fanfold.open("run", window=9_000, store=here)
     entry = chat.say("zebra is my name")
-    batch, met = Batch((records.Moved(entry.id),), (entry,)), list[object]()
+    batch, met = Batch((records.Move(entry.id),), (entry,)), list[object]()
 
     def say_it_too() -> None:
         try:

@@ -94,7 +94,7 @@ def test_a_name_that_is_no_store_is_refused(name: str) -> None:
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 def test_whoever_expects_an_older_version_is_told_so(kind: str, tmp_path: Path) -> None:
     store: Store = Memory() if kind == "memory" else SQLite(tmp_path / "a.db")
-    move = Batch((records.Moved("x"),))
+    move = Batch((records.Move("x"),))
     assert store.append("t", "s", move, expect=0).version == 1
     with pytest.raises(Moved, match="somebody wrote first"):
         store.append("t", "s", move, expect=0)
@@ -103,7 +103,7 @@ def test_whoever_expects_an_older_version_is_told_so(kind: str, tmp_path: Path) 
 
 def test_a_second_writer_is_noticed_by_one_who_just_wrote(tmp_path: Path) -> None:
     one, two = SQLite(tmp_path / "a.db"), SQLite(tmp_path / "a.db")
-    move = Batch((records.Moved("x"),))
+    move = Batch((records.Move("x"),))
     one.append("t", "s", move, expect=0)
     two.append("t", "s", move, expect=1)
     with pytest.raises(Moved):
@@ -133,7 +133,7 @@ def test_hostile_names_are_names_like_others(tmp_path: Path) -> None:
 def test_no_tenant_reaches_the_entries_of_another(tmp_path: Path) -> None:
     store, tree = SQLite(tmp_path / "a.db"), Tree()
     entry = tree.add(None, user("secret"))
-    store.append("mine", "s", Batch((records.Moved(entry.id),), (entry,)), expect=0)
+    store.append("mine", "s", Batch((records.Move(entry.id),), (entry,)), expect=0)
     store.append("yours", "s", Batch((Answered("k", "", ()),)), expect=0)
     for tenant in [*HOSTILE, "yours", "min", "mine "]:
         assert store.entry(tenant, entry.id) is None
@@ -147,7 +147,7 @@ def test_no_tenant_reaches_the_entries_of_another(tmp_path: Path) -> None:
 def test_a_hostile_id_finds_nothing_and_breaks_nothing(id: str, tmp_path: Path) -> None:
     store, tree = SQLite(tmp_path / "a.db"), Tree()
     entry = tree.add(None, user("hi"))
-    store.append("t", "s", Batch((records.Moved(entry.id),), (entry,)), expect=0)
+    store.append("t", "s", Batch((records.Move(entry.id),), (entry,)), expect=0)
     assert store.entry("t", id) is None
     assert store.find("t", id) == ([entry.id] if entry.id.startswith(id) else [])
     with pytest.raises(fanfold.NotFound):
@@ -185,12 +185,12 @@ def test_threads_may_share_a_store(tmp_path: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_forked_child_uses_a_connection_of_its_own(tmp_path: Path) -> None:
     store = SQLite(tmp_path / "a.db")
-    store.append("t", "s", Batch((records.Moved("x"),)), expect=0)
+    store.append("t", "s", Batch((records.Move("x"),)), expect=0)
     child = os.fork()
     if child == 0:
         done = 1
         try:
-            store.append("t", "s", Batch((records.Moved("y"),)), expect=1)
+            store.append("t", "s", Batch((records.Move("y"),)), expect=1)
             done = 0
         finally:
             os._exit(done)

@@ -142,7 +142,7 @@ def names_told(chat: Session) -> list[str]:
 
 
 def names_in(old: Span, view: View) -> list[tuple[str, str]]:
-    return list(names_of(old, view, past_of(view, tools_with(None))))
+    return list(names_of(old, view, past_of(view, tools_with(None)), 1_000))
 
 
 def test_a_name_says_by_which_reference_its_output_is_found() -> None:

@@ -256,6 +256,32 @@ def test_what_the_agent_concludes_is_told_before_what_it_announces() -> None:
     assert text.count("Let me look") < 10
 
 
+@pytest.mark.parametrize(
+    "begins",
+    [
+        "This session is being continued from a previous conversation that ran out of context.\nSummary:\n",
+        "Another language model started to solve this problem and produced a summary of its thinking process.\n",
+        "You were originally given instructions from a user over one or more turns. Here they are:\n",
+        "<state_snapshot>\n<overall_goal>A parser.</overall_goal>\n",
+        "<scratchpad>I look back.</scratchpad>\n<state_snapshot>\n",
+        "```xml\n<state_snapshot>\n",
+        "## Goal\n\nA parser.\n\n## Instructions\n\n- Be brief.\n\n## Discoveries\n\n",
+        "## Conversation Summary\n",
+    ],
+)
+def test_the_summaries_of_clients_are_kept_as_hand_overs_and_not_as_words_of_the_person(begins: str) -> None:
+    summary = f"{begins}The lexer works. Never push to main. You must ask first.\n" + "It was long. " * 30
+    text = told(user("Fix it."), user(summary), *ran("Bash", "Exit code 0", command="make"))
+    assert section(text, "task") == ["Fix it."]
+    assert "[rules" not in text
+    handed = text.partition("[an earlier hand-over that the client wrote")[2]
+    assert "The lexer works. Never push to main." in handed
+
+
+def test_a_person_who_names_a_goal_is_no_client() -> None:
+    assert words_of("## Goal\nFix the parser. Never push.").speaker == "person"
+
+
 def test_a_clients_own_summary_is_no_word_of_the_person() -> None:
     told_by_client = (
         "This session is being continued from a previous conversation.\nSummary:\n" + "Never push. " * 30
@@ -280,14 +306,14 @@ def test_a_clients_own_summary_is_no_word_of_the_person() -> None:
 def test_who_speaks_in_a_message_of_the_user(text: str, speaker: str) -> None:
     words = words_of(text)
     assert words.speaker == speaker
-    assert words.rules == []
+    assert words.rules == ()
 
 
 def test_rules_are_sentences_of_the_person_and_no_lines_of_what_was_pasted() -> None:
     document = "\n".join(f"## Part {number}\nYou must read part {number}." for number in range(80))
     log = "```\nERROR must not be null\n```"
     words = words_of(f"Never push to main.\n{log}\n{document}")
-    assert words.rules == ["Never push to main."]
+    assert words.rules == ("Never push to main.",)
 
 
 def test_a_japanese_conversation_has_the_same_structure() -> None:
@@ -374,7 +400,7 @@ def test_small_talk_ranks_last_and_rules_first() -> None:
 
 
 def test_a_later_value_replaces_an_earlier_one() -> None:
-    gone = replaced(["My budget is 500 dollars.", "I like tea.", "Actually, my budget is 800 dollars now."])
+    gone = replaced(("My budget is 500 dollars.", "I like tea.", "Actually, my budget is 800 dollars now."))
     assert gone == frozenset({"My budget is 500 dollars."})
 
 

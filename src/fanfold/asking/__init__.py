@@ -3,7 +3,8 @@
 from typing import TYPE_CHECKING
 
 from fanfold.asking.careful import Breaker, Careful
-from fanfold.asking.model import Completion, Model
+from fanfold.asking.model import AskableModel as Model
+from fanfold.asking.model import Completion
 
 if TYPE_CHECKING:
     from fanfold.asking.sdks import Anthropic, Gemini, OpenAI, Responses

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fanfold.asking.model import Completion, Model, completion
+from fanfold.asking.model import AskableModel, Completion, completion
 from fanfold.asking.question import SYSTEM, as_text
 from fanfold.core.errors import AskFailed, BadSetting
 from fanfold.core.message import user
@@ -80,7 +80,7 @@ class Careful:
 
     def __init__(
         self,
-        model: Model | Callable[[Ask], Any],
+        model: AskableModel | Callable[[Ask], Any],
         *,
         timeout: float = 120.0,
         retries: int = 2,
@@ -141,12 +141,12 @@ class Careful:
 
     def _name(self, question: Ask) -> str:
         asked = self._model_for(question)
-        return asked.name if isinstance(asked, Model) else name_of(asked)
+        return asked.name if isinstance(asked, AskableModel) else name_of(asked)
 
     def _arguments(self, question: Ask) -> tuple[Any, ...]:
         return (user(as_text(question)),), SYSTEM, question.max_tokens or self.max_tokens
 
-    def _model_for(self, question: Ask) -> Model | Callable[[Ask], Any]:
+    def _model_for(self, question: Ask) -> AskableModel | Callable[[Ask], Any]:
         """The model that the question names, if this one can be called by another name."""
         renamed = getattr(self.model, "renamed", None)
         return renamed(question.model) if question.model and renamed else self.model
@@ -177,7 +177,7 @@ class Careful:
         try:
             if later is not None:
                 return _outcome(await later(*self._arguments(question)))
-            if not isinstance(asked, Model) and is_awaited(asked):
+            if not isinstance(asked, AskableModel) and is_awaited(asked):
                 return _outcome(await asked(question))
             got = await asyncio.wrap_future(self._start(question))
             return _outcome(await got if hasattr(got, "__await__") else got)
@@ -209,7 +209,9 @@ class Careful:
 
     def _call(self, question: Ask) -> Any:
         asked = self._model_for(question)
-        return asked.complete(*self._arguments(question)) if isinstance(asked, Model) else asked(question)
+        return (
+            asked.complete(*self._arguments(question)) if isinstance(asked, AskableModel) else asked(question)
+        )
 
     def _timed_out(self) -> TimeoutError:
         return TimeoutError(f"no answer within {self.timeout:g} s")
@@ -262,7 +264,7 @@ def asker(ask: Any) -> Any:
     """What `open(summarizer=…)` was given, asked with care. A function is called once: it may try again itself."""
     if ask is None or isinstance(ask, Careful):
         return ask
-    return Careful(ask) if isinstance(ask, Model) else Careful(ask, retries=0)
+    return Careful(ask) if isinstance(ask, AskableModel) else Careful(ask, retries=0)
 
 
 def async_asker(ask: Any) -> Any:
@@ -274,13 +276,13 @@ def async_asker(ask: Any) -> Any:
 def window_of(ask: object) -> int | None:
     """The window of the model that is asked, where that is known."""
     model = ask.model if isinstance(ask, Careful) else ask
-    return room_of(model.name) if isinstance(model, Model) else None
+    return room_of(model.name) if isinstance(model, AskableModel) else None
 
 
 def is_one_model(ask: object) -> bool:
     """Whether the same model is asked, whatever model a question names: it has no `renamed`."""
     model = ask.model if isinstance(ask, Careful) else ask
-    return isinstance(model, Model) and not hasattr(model, "renamed")
+    return isinstance(model, AskableModel) and not hasattr(model, "renamed")
 
 
 def room_of(name: str) -> int | None:

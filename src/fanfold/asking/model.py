@@ -44,7 +44,7 @@ Completed = Completion | tuple[str, TokenUsage | None] | str
 
 
 @runtime_checkable
-class Model(Protocol):
+class AskableModel(Protocol):
     """A model to ask. An `acomplete` beside it is awaited by asynchronous sessions."""
 
     @property
@@ -81,7 +81,7 @@ class GeminiClient(Protocol):
 
 Client = OpenAIClient | AnthropicClient | GeminiClient
 Answers = Callable[[Ask], str | Answer | Awaitable[str | Answer]]
-Summarizer = str | Client | Model | Answers
+Summarizer = str | Client | AskableModel | Answers
 """What strategies may ask: a model by its name, a client of its SDK, a `Model`, or a function."""
 
 
@@ -92,9 +92,11 @@ def is_client(value: object) -> bool:
     )
 
 
-def model_to_ask(summarizer: Any, name: str | None, dialect: str, *, awaited: bool) -> Model | Answers | None:
+def model_to_ask(
+    summarizer: Any, name: str | None, dialect: str, *, awaited: bool
+) -> AskableModel | Answers | None:
     """What a session asks for summaries: a name or a client becomes a model; the session's own is called this."""
-    if summarizer is None or callable(summarizer) or isinstance(summarizer, Model):
+    if summarizer is None or callable(summarizer) or isinstance(summarizer, AskableModel):
         return summarizer  # type: ignore[no-any-return]
     from fanfold.asking.sdks import (  # late: most programs give a model or a function
         model_behind,

@@ -10,7 +10,7 @@ import msgspec
 
 import fanfold
 from fanfold import transcripts
-from fanfold.cli.progress import show_count
+from fanfold.cli.saying import show_count
 from fanfold.cli.sessions import ANY_WINDOW, message_count
 from fanfold.cli.sources import bytes_of, request_of
 from fanfold.core.errors import BadInput

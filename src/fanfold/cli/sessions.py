@@ -9,14 +9,13 @@ from typing import Any
 import click
 
 import fanfold
-from fanfold.cli.completion import model_names, session_names
 from fanfold.cli.saying import as_json
-from fanfold.cli.sizes import size
+from fanfold.cli.sizes import model_names, session_names, size
 from fanfold.config.choice import remembered_options
 from fanfold.config.options import Options
 from fanfold.core.errors import NotFound
 from fanfold.core.message import Message
-from fanfold.core.record import Moved, Opened, Record, Sent
+from fanfold.core.record import Move, Opened, Record, Sent
 from fanfold.session.open import open_aside
 from fanfold.stores.opening import open_store, parse_name
 from fanfold.stores.store import Store
@@ -74,7 +73,7 @@ class Sessions:
         return options
 
     def _dialect(self, records: list[Record]) -> str:
-        heads = [record.head for record in records if isinstance(record, Moved) and record.head]
+        heads = [record.head for record in records if isinstance(record, Move) and record.head]
         for head in reversed(heads[-20:]):
             entry = self.store.entry(self.tenant, head)
             if entry is not None and entry.message.wire is not None:
@@ -103,7 +102,7 @@ def model_of(records: list[Record]) -> str | None:
 
 def message_count(store: Store, tenant: str, records: Iterable[Record]) -> int:
     """How many messages a session has, those that it was forked with too."""
-    moves = [record for record in records if isinstance(record, Moved) and record.head is not None]
+    moves = [record for record in records if isinstance(record, Move) and record.head is not None]
     said = {move.head for move in moves if move.how == "append"}
     start = next((move.head for move in moves if move.how == "fork"), None)
     inherited = [entry.id for entry in store.path(tenant, start)] if start is not None else []

@@ -123,7 +123,13 @@ def events_of(outcome: Outcome, log: Log) -> Iterator[Condensed | Truncated | Re
                 removed = len(log.leaves(decision.edit.covers))
                 yield Truncated(decision.id, removed, decision.before, decision.after)
         elif isinstance(decision.edit, Fold):
-            yield Condensed(decision.id, _words(decision.edit), decision.before, decision.after, outcome.cost)
+            yield Condensed(
+                id=decision.id,
+                summary=_words(decision.edit),
+                before=decision.before,
+                after=decision.after,
+                cost=outcome.cost,
+            )
     yield Reduced(outcome.status, outcome.before, outcome.after, outcome.error)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_args
 
 import msgspec
 
-from fanfold.asking.model import Model, is_client
+from fanfold.asking.model import AskableModel, is_client
 from fanfold.config.defaults import meter_for
 from fanfold.config.events import Hooks
 from fanfold.core.budget import Budget
@@ -144,7 +144,7 @@ def _is_store(value: Any) -> bool:
 def _is_summarizer(value: Any) -> bool:
     if _is_text(value):
         return bool(value.strip())
-    return callable(value) or isinstance(value, Model) or is_client(value)
+    return callable(value) or isinstance(value, AskableModel) or is_client(value)
 
 
 KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
@@ -211,7 +211,7 @@ def _preset(value: Any) -> Preset:
 
 
 def _summarizer(value: Any) -> Any:
-    if callable(value) and not isinstance(value, Model):
+    if callable(value) and not isinstance(value, AskableModel):
         check_taking(value, "question", what="A function to ask")
     return plain_text(value)
 

@@ -94,7 +94,7 @@ class Draft:
         rows = apply_edit(self.view.rows, decision, self.scale, self.log)
         if rows is None:
             return self._refuse(_NOT_WHOLE)
-        after = replace(self.view, rows=tuple(rows), refused=None, total=None)
+        after = self.view.with_rows(rows, alike=isinstance(edit, Elide))
         saved = self.view.tokens - after.tokens
         least = 1 if forced else max(1, self.budget.gain)
         if decision.reduces and saved < least and not (forced and self._saves_bytes(after)):
@@ -118,22 +118,32 @@ class Draft:
 
     def _with_ref(self, edit: Shaping) -> Shaping:
         """The edit with a reference put in, where its text asks for one, or where somebody took its own meanwhile."""
-        made = [decision.edit for decision in self.decisions]
-        given = [one.ref for one in made if isinstance(one, Elide | Fold) and one.ref is not None]
-        new = self.log.next_ref("m", len(set(given) - self.log.kept.keys()))
         match edit:
             case Elide(address=address, text=text, ref=None) if ASKED in text:
-                refs = {one.address: one.ref for one in reversed(made) if isinstance(one, Elide)}
-                ref = self.log.addresses.get(address) or refs.get(address) or new
+                ref = self.log.addresses.get(address) or self._ref_of(address) or self._next_ref()
                 return replace(edit, text=with_ref(text, ref), ref=ref)
             case Elide(address=address, text=text, ref=str(old)):
                 if old in self.log.kept and self.log.kept[old].address != address:
+                    new = self._next_ref()
                     return replace(edit, text=text.replace(f"ref={old}", f"ref={new}", 1), ref=new)
             case Fold(words=text, ref=None) if ASKED in text.partition("\n")[0]:
+                new = self._next_ref()
                 return edit.reword(with_ref(text, new), new)
             case Fold(words=text, ref=str(old)) if text and old in self.log.kept:
+                new = self._next_ref()
                 return edit.reword(text.replace(f"ref={old}", f"ref={new}", 1), new)
         return edit
+
+    def _ref_of(self, address: str) -> str | None:
+        """The reference that this draft gave to a part before."""
+        made = (one.edit for one in self.decisions)
+        return next((edit.ref for edit in made if isinstance(edit, Elide) and edit.address == address), None)
+
+    def _next_ref(self) -> str:
+        """A reference that nobody has, neither in the log nor in this draft."""
+        made = (one.edit for one in self.decisions)
+        given = {edit.ref for edit in made if isinstance(edit, Elide | Fold) and edit.ref is not None}
+        return self.log.next_ref("m", len(given - self.log.kept.keys()))
 
     def _saves_bytes(self, after: View) -> bool:
         """Whether a view that is too long for one request gets shorter, and costs no more tokens."""

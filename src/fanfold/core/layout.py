@@ -169,7 +169,8 @@ def apply_edit(
 
 
 def _elide(rows: Sequence[Row], decision: Decision, edit: Elide, scale: Scale) -> list[Row] | None:
-    at = next((i for i in range(len(rows) - 1, -1, -1) if rows[i].id == edit.entry), None)
+    entry = edit.entry
+    at = next((i for i, row in enumerate(rows) if row.id == entry), None)
     if at is None or not 0 <= edit.part < len(rows[at].messages[0].parts):
         return None
     row = rows[at]
@@ -247,14 +248,9 @@ def _find_rows_showing(rows: Sequence[Row], leaves: set[str], log: Log) -> Itera
 
 def replaced_notes(rows: Sequence[Row], since: int) -> set[str]:
     """The notes that a reduction from this row on takes away, for a later one of the same name stands."""
-    last: dict[str, str] = {}
-    later: set[str] = set()
-    for i, row in enumerate(rows):
-        if row.kind == "note":
-            last[row.name] = row.id
-            if i >= since:
-                later.add(row.id)
-    return later.difference(last.values())
+    notes = [(i, row) for i, row in enumerate(rows) if row.kind == "note"]
+    last = {row.name: row.id for _, row in notes}
+    return {row.id for i, row in notes if i >= since}.difference(last.values())
 
 
 def _without_old_notes(rows: list[Row], since: int) -> list[Row]:

@@ -80,7 +80,7 @@ class Log:
     def unsay(self, count: int) -> bool:
         """Forget the last records, if they only said something new; False if that is not so."""
         last = self.records[len(self.records) - count :]
-        moves = [record for record in last if isinstance(record, kinds.Moved) and record.how == "append"]
+        moves = [record for record in last if isinstance(record, kinds.Move) and record.how == "append"]
         if len(moves) != len(last):
             return False
         for move in reversed(moves):
@@ -93,7 +93,7 @@ class Log:
 
     def _index(self, record: Record) -> None:
         match record:
-            case kinds.Moved():
+            case kinds.Move():
                 self._move(record)
             case kinds.Kept(ref=ref):
                 self.kept[ref] = record
@@ -157,7 +157,7 @@ class Log:
     def _sum(self, record: Record) -> None:
         self.totals = self.totals + record if self.totals is not None else None
 
-    def _move(self, move: kinds.Moved) -> None:
+    def _move(self, move: kinds.Move) -> None:
         self.head = move.head
         if move.how == "append" and move.head is not None:
             self.times.setdefault(move.head, move.time)

@@ -92,7 +92,7 @@ How = Literal["append", "rewind", "forward", "reset", "merge", "fork"]
 """`fork` was written by earlier releases, where a fork took no edits along."""
 
 
-class Moved(msgspec.Struct, frozen=True, gc=False, tag="moved", omit_defaults=True):
+class Move(msgspec.Struct, frozen=True, gc=False, tag="moved", omit_defaults=True):
     """The head moved: something was said, or the session went back, forward or elsewhere."""
 
     head: str | None
@@ -288,7 +288,7 @@ class Kept(msgspec.Struct, frozen=True, tag="kept", omit_defaults=True):
         return self.address.rpartition("#")[0] or self.address
 
 
-Visible = Moved | Framed | Edited | Replaced | Inherited | Erased
+Visible = Move | Framed | Edited | Replaced | Inherited | Erased
 Beside = (
     Released | Sent | Billed | Taught | Answered | Spawned | Branched | Kept | Replied | Spent | Opened | Looked
 )  # fmt: skip
@@ -325,7 +325,7 @@ class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
 def entries_of(record: Record) -> Iterator[str]:
     """The entries that a record names: where it stands, and what it is about."""
     match record:
-        case Moved(head=head, was=was):
+        case Move(head=head, was=was):
             named: tuple[str | None, ...] = (head, was)
         case Branched(head=head) | Replied(head=head):
             named = (head,)

@@ -361,6 +361,13 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
             unseen.append(row.id)
         return frozenset(unseen)
 
+    def with_rows(self, rows: Iterable[Row], *, alike: bool) -> View:
+        """This view with other rows. Where only parts of them got shorter, they are `alike`: the same may go."""
+        after = msgspec.structs.replace(self, rows=tuple(rows), refused=None, total=None)
+        if alike:  # a plan elides hundreds of parts, one by one
+            after.__dict__["_kept"] = self._kept
+        return after
+
     def protects(self, block: Block) -> str | None:
         """Why a block is not offered to strategies, or None if it is."""
         if block.open:

@@ -50,7 +50,7 @@ def figures(steps: int = STEPS) -> int:
 
 
 def _play(folder: Path, steps: int, screen: Any, *, live: bool) -> bool:
-    from fanfold.demo.picture import Picture, proof, table
+    from fanfold.demo.picture import Picture, handover, proof, table
     from fanfold.demo.proving import proven
     from fanfold.demo.run import open_session, play
 
@@ -62,6 +62,8 @@ def _play(folder: Path, steps: int, screen: Any, *, live: bool) -> bool:
         stack.close()
         if not live and drawn:
             screen.print(drawn[-1])
+        if (panel := handover(chat.view(), screen.width)) is not None:
+            screen.print(panel)
         screen.print(table(played, screen.width))
         promises = proven(chat, played, folder)
         screen.print(proof(promises))

@@ -15,7 +15,7 @@ LEAST_CACHED = 1_024
 """OpenAI caches no shorter prefix."""
 
 
-class Account(msgspec.Struct):
+class RunAccount(msgspec.Struct):
     """The requests of one run so far."""
 
     name: str

@@ -12,9 +12,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from fanfold.demo.account import Account
+from fanfold.core.view import View
+from fanfold.demo.account import RunAccount
 from fanfold.demo.proving import Promise
 from fanfold.demo.run import KINDS, WINDOW, DemoRun, Moment
+from fanfold.text.cutting import short
 
 COLOURS = {
     "system": "bright_black",
@@ -28,6 +30,8 @@ _WIDTH = 78
 _BESIDE_BAR = 22
 """What the frame and the figure beside the bar take of it."""
 _EVENTS = 6
+_NEWEST = 3
+"""Lines that are shown of a section."""
 
 
 class Picture:
@@ -98,7 +102,7 @@ def table(played: DemoRun, width: int = _WIDTH) -> Table:
     return made
 
 
-def _cells(account: Account) -> dict[str, str]:
+def _cells(account: RunAccount) -> dict[str, str]:
     return {
         "": account.name,
         "finished": account.end,
@@ -106,6 +110,36 @@ def _cells(account: Account) -> dict[str, str]:
         "cached": f"{account.share:.0%}",
         "cost": f"${account.cost:.2f}",
     }
+
+
+def handover(view: View, width: int = _WIDTH) -> Panel | None:
+    """The newest hand-over in view: of each of its sections the newest lines; none where there is little room."""
+    row = next((row for row in reversed(view.rows) if row.kind == "fold"), None)
+    if row is None or width < _WIDTH:
+        return None
+    shown = Text()
+    for heading, lines in _sections(row.messages[0].text):
+        shown.append(f"{heading}\n", COLOURS["summary"])
+        left = len(lines) - _NEWEST
+        if left > 0:
+            shown.append(f"  … {left} more lines\n", "dim")
+        for line in lines[-_NEWEST:]:
+            shown.append(f"{short(line, _WIDTH - 6)}\n")
+    shown.rstrip()
+    return Panel(
+        shown, title=f"a hand-over: it stands for {row.count} messages", box=box.ROUNDED, width=_WIDTH
+    )
+
+
+def _sections(text: str) -> list[tuple[str, list[str]]]:
+    """The sections of a hand-over, each with its lines; what stands before them is left out, and so are addresses."""
+    found: list[tuple[str, list[str]]] = []
+    for line in text.splitlines()[1:]:
+        if line.startswith("["):
+            found.append((line, []))
+        elif found and "://" not in line:
+            found[-1][1].append(line)
+    return found
 
 
 def proof(promises: Iterable[Promise]) -> Text:

@@ -12,7 +12,7 @@ from fanfold.config.defaults import meter_for
 from fanfold.core.message import Message
 from fanfold.core.view import Row, View
 from fanfold.demo import library, script
-from fanfold.demo.account import Account
+from fanfold.demo.account import RunAccount
 from fanfold.stores.sqlite import SQLite
 from fanfold.tokens.meter import Meter
 
@@ -31,7 +31,7 @@ class Moment(msgspec.Struct, frozen=True):
     steps: int
     kinds: dict[str, int]
     """Tokens in the window by kind."""
-    account: Account
+    account: RunAccount
     event: str = ""
     """What was just done to the view."""
 
@@ -39,7 +39,7 @@ class Moment(msgspec.Struct, frozen=True):
 class DemoRun(msgspec.Struct, frozen=True):
     """What is left of a whole run."""
 
-    accounts: tuple[Account, ...]
+    accounts: tuple[RunAccount, ...]
     messages: tuple[Message, ...]
     """Everything that was said, in order."""
     outputs: tuple[str, ...]
@@ -52,22 +52,36 @@ class DemoRun(msgspec.Struct, frozen=True):
 
 def play(chat: fanfold.Session, steps: int, seen: Callable[[Moment], None]) -> DemoRun:
     """Run the task to its end."""
-    ours, meter, outputs = Account("fanfold", MODEL), meter_for(None, MODEL), []
+    ours, meter, outputs = RunAccount("fanfold", MODEL), meter_for(None, MODEL), []
     chat.pin(chat.say(f"{script.REQUEST}\n{script.RULE}").id)
     for number, (said, tool, arguments) in enumerate(script.steps(steps), 1):
         before = chat.view()
         _ask(chat, ours)
-        seen(Moment(number, steps, kinds_of(chat.view(), meter), ours, event(before, chat.view())))
+        seen(
+            Moment(
+                step=number,
+                steps=steps,
+                kinds=kinds_of(chat.view(), meter),
+                account=ours,
+                event=event(before, chat.view()),
+            )
+        )
         (call,) = chat.receive(script.reply(number, said, tool, arguments)).calls
         outputs.append(library.run(call.name, call.args))
         chat.answer(call, outputs[-1])
     place = outputs[1].partition(":")[0]
     recalled = _look_back(chat, ours, place, steps)
     messages, frame = everything(chat), chat.view().frame.tokens
-    return DemoRun((*_others(messages, frame, meter), ours), messages, tuple(outputs), place, recalled)
+    return DemoRun(
+        accounts=(*_others(messages, frame, meter), ours),
+        messages=messages,
+        outputs=tuple(outputs),
+        place=place,
+        recalled=recalled,
+    )
 
 
-def _look_back(chat: fanfold.Session, ours: Account, place: str, steps: int) -> str:
+def _look_back(chat: fanfold.Session, ours: RunAccount, place: str, steps: int) -> str:
     """The model looks something up that left the window long ago; `receive` answers it."""
     _ask(chat, ours)
     chat.receive(script.reply(steps + 1, *script.looking_back(SEARCHED, place)))
@@ -77,7 +91,7 @@ def _look_back(chat: fanfold.Session, ours: Account, place: str, steps: int) -> 
     return found
 
 
-def _ask(chat: fanfold.Session, account: Account) -> None:
+def _ask(chat: fanfold.Session, account: RunAccount) -> None:
     """Make the next request, and count it as the provider would."""
     chat.request(max_tokens=REPLY)
     rows = (chat.view().frame, *chat.view().rows)
@@ -119,7 +133,7 @@ def everything(chat: fanfold.Session) -> tuple[Message, ...]:
         return whole.view().messages
 
 
-def _others(messages: tuple[Message, ...], frame: int, meter: Meter) -> Iterator[Account]:
+def _others(messages: tuple[Message, ...], frame: int, meter: Meter) -> Iterator[RunAccount]:
     """What the same task costs unmanaged, and with a plain sliding window."""
     weights = list(map(meter.message, messages))
     yield _sliding("unmanaged", messages, weights, frame, None)
@@ -128,9 +142,9 @@ def _others(messages: tuple[Message, ...], frame: int, meter: Meter) -> Iterator
 
 def _sliding(
     name: str, messages: tuple[Message, ...], weights: list[int], frame: int, room: int | None
-) -> Account:
+) -> RunAccount:
     """Send the newest messages that fit before every reply; without a room, all of them until the window is full."""
-    account = Account(name, MODEL)
+    account = RunAccount(name, MODEL)
     for end in [i for i, message in enumerate(messages) if message.role == "assistant"]:
         start = 0 if room is None else _first(messages, weights, end, room - frame)
         tokens = [frame, *weights[start:end]]
@@ -163,5 +177,4 @@ def open_session(folder: Path) -> fanfold.Session:
         system=script.SYSTEM,
         tools=library.TOOLS,
         store=SQLite(folder / "demo.db"),
-        strategy=[fanfold.elide(), fanfold.strategies.digest()],
     )

@@ -77,7 +77,7 @@ def kept(log: Log, ref: str, address: str) -> Kept:
         data, media = behind(log, address)
     except NotFound:  # a resumed log does not know what older edits cover; whoever looks it up reads all
         return Kept(ref, address)
-    return Kept(ref, address, None, len(data), line_count(data), media)
+    return Kept(ref=ref, address=address, blob=None, size=len(data), lines=line_count(data), media=media)
 
 
 def line_count(data: bytes) -> int:

@@ -4,12 +4,10 @@ for played in fanfold.replay.replay(["traces/"], ["drop_oldest", "default"], win
 """
 
 from fanfold.replay.cache import Cache
-from fanfold.replay.failure import Failure
-from fanfold.replay.place import Place, places
 from fanfold.replay.played import Change, Loss, Played
 from fanfold.replay.player import SessionPlayer
 from fanfold.replay.policy import policy
-from fanfold.replay.reading import is_trace, traces
+from fanfold.replay.reading import Failure, Place, is_trace, places, traces
 from fanfold.replay.report import remarks, rows, totals, trail_rows
 from fanfold.replay.running import play, replay
 from fanfold.replay.score import Recall, Score

@@ -54,7 +54,7 @@ def cache_of(model: str | None, ttl: float | None) -> Cache:
     return Cache(known.min_cacheable if known and known.min_cacheable else LEAST_CACHED, ttl)
 
 
-def shared(shown: Shown, last: Shown | None) -> tuple[int, int]:
+def overlap(shown: Shown, last: Shown | None) -> tuple[int, int]:
     """Tokens of the beginning that two requests share, and of what was sent before all the same."""
     if last is None:
         return 0, 0

@@ -8,7 +8,7 @@ import msgspec
 
 from fanfold.core.message import Message, text_of
 from fanfold.replay.references import SHORTEST, references
-from fanfold.replay.trace import Call, Trace
+from fanfold.replay.trace import ModelCall, Trace
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.words import words_of
 
@@ -44,7 +44,7 @@ def needs(trace: Trace) -> Needs:
     )
 
 
-def _wanted(trace: Trace, call: Call) -> list[tuple[str, bool]]:
+def _wanted(trace: Trace, call: ModelCall) -> list[tuple[str, bool]]:
     """What the calls of a reply name: identifiers, then words, each in order."""
     reply = trace.messages[call.before : call.until]
     return [(text, loose) for loose in (False, True) for text in _named(reply, loose)]

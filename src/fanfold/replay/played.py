@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from fanfold.core.message import Message, text_of
-from fanfold.replay.cache import shared
+from fanfold.replay.cache import overlap
 from fanfold.replay.references import references
 from fanfold.replay.score import Score
 from fanfold.replay.shown import Shown
-from fanfold.replay.trace import Call, Trace
+from fanfold.replay.trace import ModelCall, Trace
 from fanfold.replay.trail import Missed
 
 AROUND = 100
@@ -61,11 +61,11 @@ def change(number: int, shown: Shown, last: Shown | None) -> Change | None:
     """How a request differs from the one before it, unless it only goes on."""
     if last is None:
         return None
-    before, (kept, _) = sum(last.tokens), shared(shown, last)
+    before, (kept, _) = sum(last.tokens), overlap(shown, last)
     return Change(number, before, sum(shown.tokens), kept) if kept < before else None
 
 
-def loss(number: int, text: str, trace: Trace, call: Call) -> Loss:
+def loss(number: int, text: str, trace: Trace, call: ModelCall) -> Loss:
     """What was lost, with the place where it had stood and the tool that needed it."""
     said = (message for message in reversed(trace.messages[: call.before]) if message.role != "assistant")
     stood = next((_around(message, text) for message in said if text in text_of(message, unescaped=True)), "")

@@ -53,7 +53,7 @@ class SessionPlayer:
             "strategy": chosen,
             "tools": tools,
             "clock": lambda: self._now,
-            "on_edit": self.tally.reduced,
+            "on_edit": self.tally.count_edits,
             "summarizer": self.tally.answer if summarizer else None,
         }
         self.chat = fanfold.open(trace.name or "trace", **settings | options)
@@ -68,7 +68,7 @@ class SessionPlayer:
         request, over, faults = self._request()
         seconds = time.perf_counter() - started
         faults += request is not None and refused(self.trace.dialect, request)
-        shown = _shown(self.chat.view(), seconds=seconds, over=over, faults=faults)
+        shown = _show(self.chat.view(), seconds=seconds, over=over, faults=faults)
         return msgspec.structs.replace(shown, **self.tally.read())
 
     def _request(self) -> tuple[dict[str, Any] | None, bool, int]:
@@ -101,7 +101,7 @@ class _Tally:
         self._ask, self._meter = ask, meter_for(None, trace.model)
         self._counts = {"edits": 0, "asked": 0, "asking": 0}
 
-    def reduced(self, outcome: Outcome) -> None:
+    def count_edits(self, outcome: Outcome) -> None:
         """Count a reduction's edits."""
         self._counts["edits"] += len(outcome.decisions)
 
@@ -132,7 +132,7 @@ def refused(dialect: str, request: dict[str, Any]) -> bool:
     )
 
 
-def _shown(view: View, *, seconds: float, over: bool, faults: int) -> Shown:
+def _show(view: View, *, seconds: float, over: bool, faults: int) -> Shown:
     rows = (view.frame, *view.rows)
     return Shown(
         tuple(row.weight.digest for row in rows),

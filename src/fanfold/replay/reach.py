@@ -19,11 +19,15 @@ _LISTED = re.compile(r" \((o\d+(?:, o\d+)*)\)")
 
 def refs(view: View) -> tuple[str, ...]:
     """The references to single outputs that a view names, each once; a summary's own hides too many to count."""
-    found = (ref for row in view.rows for ref in (_listed(row) if row.kind == "fold" else _noted(row, view)))
+    found = (
+        ref
+        for row in view.rows
+        for ref in (_refs_behind_lines(row) if row.kind == "fold" else _refs_in_place(row, view))
+    )
     return tuple(dict.fromkeys(found))
 
 
-def _noted(row: Row, view: View) -> Iterator[str]:
+def _refs_in_place(row: Row, view: View) -> Iterator[str]:
     """What placeholders and the notes of filters say in the very place of the output that they stand for."""
     if not row.why:
         return
@@ -35,7 +39,7 @@ def _noted(row: Row, view: View) -> Iterator[str]:
                 yield kept.ref
 
 
-def _listed(row: Row) -> Iterator[str]:
+def _refs_behind_lines(row: Row) -> Iterator[str]:
     """What a hand-over names: outputs behind the lines that tell of them."""
     for some in _LISTED.findall(unsealed(row) or ""):
         yield from some.split(", ")

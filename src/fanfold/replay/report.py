@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from fanfold.replay.failure import Failure
 from fanfold.replay.played import Played
 from fanfold.replay.player import TRIGGER
+from fanfold.replay.reading import Failure
 from fanfold.replay.score import Score
 from fanfold.replay.trail import KINDS
 
@@ -38,11 +38,11 @@ def trail_rows(scores: Mapping[str, Score]) -> list[tuple[str, ...]]:
     head = ("policy", *KINDS, "mean")
     return [
         head,
-        *((name, *map(_kept, (*map(s.trail.share, KINDS), s.trail.mean))) for name, s in scores.items()),
+        *((name, *map(_percent, (*map(s.trail.share, KINDS), s.trail.mean))) for name, s in scores.items()),
     ]
 
 
-def _kept(share: float | None) -> str:
+def _percent(share: float | None) -> str:
     """A share of the trail; where there was nothing to keep, a dash."""
     return "–" if share is None else f"{share:.0%}"
 
@@ -58,7 +58,7 @@ def remarks(
     score = next(
         iter(totals(played, tight=tight).values()), Score()
     )  # calls and times are the same for every policy
-    told = [_counted(score, played)] if tight else []
+    told = [_say_count(score, played)] if tight else []
     if cache_ttl is not None:
         told += _expiry(score, cache_ttl)
     if failures:
@@ -66,7 +66,7 @@ def remarks(
     return told
 
 
-def _counted(tight: Score, played: Sequence[Played]) -> str:
+def _say_count(tight: Score, played: Sequence[Played]) -> str:
     calls = next(iter(totals(played).values()), Score()).calls
     return (
         f"Only calls whose unreduced request exceeds {TRIGGER:.0%} of the window are counted: "
@@ -76,7 +76,7 @@ def _counted(tight: Score, played: Sequence[Played]) -> str:
 
 def _expiry(score: Score, cache_ttl: float) -> list[str]:
     told = [
-        f"Cached prompts expire after {_spoken(cache_ttl)}: {score.expired:,} of {score.calls:,} calls came too late."
+        f"Cached prompts expire after {_spell(cache_ttl)}: {score.expired:,} of {score.calls:,} calls came too late."
     ]
     if score.untimed:
         told.append(
@@ -93,7 +93,7 @@ def _missing(number: int) -> str:
     )
 
 
-def _spoken(seconds: float) -> str:
+def _spell(seconds: float) -> str:
     """Seconds as people write them: `5m`, `1h`."""
     for size, unit in ((3_600, "h"), (60, "m")):
         if seconds >= size and seconds % size == 0:
@@ -115,7 +115,7 @@ def _row(name: str, score: Score) -> tuple[str, ...]:
         f"{score.over:,}",
         f"{score.faults:,}",
         f"{score.asked:,}",
-        _kept(score.trail.mean),
+        _percent(score.trail.mean),
         f"{score.false:,}",
         f"{score.all.in_view:.1%}",
         f"{score.fresh.in_view:.1%}",

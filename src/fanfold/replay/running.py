@@ -12,19 +12,26 @@ import msgspec
 from fanfold.config.defaults import meter_for
 from fanfold.core.errors import BadSetting, FanfoldError
 from fanfold.outputs.filters import clip
-from fanfold.replay.apart import Known, told_apart
 from fanfold.replay.cache import cache_of
-from fanfold.replay.failure import KILLED, Failure, reason
 from fanfold.replay.needs import Need, Needs, needs, rules
-from fanfold.replay.place import places
 from fanfold.replay.played import Change, Loss, Played, change, loss
 from fanfold.replay.player import TRIGGER
 from fanfold.replay.policy import policy
-from fanfold.replay.reading import Failed, Read, read
+from fanfold.replay.reading import (
+    KILLED,
+    Failed,
+    Failure,
+    ReadTrace,
+    TalkName,
+    places,
+    read,
+    reason,
+    told_apart,
+)
 from fanfold.replay.score import Score
 from fanfold.replay.shown import Player, Policy, Shown
 from fanfold.replay.spreading import Results, spread
-from fanfold.replay.trace import Call, Trace, unreduced
+from fanfold.replay.trace import ModelCall, Trace, unreduced
 from fanfold.replay.trail import Watch, Witness
 
 SHARE = 5
@@ -57,18 +64,26 @@ def replay(
     a prompt that no request used for so many seconds, by the recorded times; where there are none, nothing is
     forgotten. The engine `ray` runs the same on a Ray cluster.
     """
-    names = _checked([policies] if isinstance(policies, str) else policies)
+    names = _check_names([policies] if isinstance(policies, str) else policies)
     jobs = (
-        Job(number, one, name, window, one.share(place / len(names)), cache_ttl, needed)
+        Job(
+            number=number,
+            read=one,
+            policy=name,
+            window=window,
+            share=one.share(place / len(names)),
+            cache_ttl=cache_ttl,
+            needed=needed,
+        )
         for number, one in enumerate(read(places(origins), failed))
-        for needed in _needed(one, failed)
+        for needed in _needs_of(one, failed)
         for place, name in enumerate(names, 1)
     )
     ends = spread(Job.run if failed is None else Job.attempt, jobs, engine, workers)
-    return _collected(ends, done, failed)
+    return _collect(ends, done, failed)
 
 
-def _checked(policies: Sequence[str]) -> tuple[str, ...]:
+def _check_names(policies: Sequence[str]) -> tuple[str, ...]:
     """Each policy once; what is wrong with their names is said before anything is read."""
     if not policies:
         raise BadSetting("No policy was named; `drop_oldest` and `default` are two.")
@@ -77,7 +92,7 @@ def _checked(policies: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(policies))
 
 
-def _needed(one: Read, failed: Failed | None) -> list[Needs]:
+def _needs_of(one: ReadTrace, failed: Failed | None) -> list[Needs]:
     """What its replies needed, looked for once for all policies; nothing if that fails."""
     try:
         return [needs(one.trace)]
@@ -93,7 +108,7 @@ class Job(msgspec.Struct, frozen=True):
 
     number: int
     """Of the conversation."""
-    read: Read
+    read: ReadTrace
     policy: str
     window: int
     share: float | None = None
@@ -118,7 +133,7 @@ class Job(msgspec.Struct, frozen=True):
         return Failure(self.read.source, why, self.read.trace.name, self.policy)
 
 
-def _collected(
+def _collect(
     ends: Results[Job, Played | Failure],
     done: Callable[[Played, float | None], object] | None,
     failed: Failed | None,
@@ -135,7 +150,7 @@ def _collected(
             elif job.number not in broken:
                 broken.add(job.number)
                 _tell(end or job.failure(KILLED), failed)
-    return _named([one for one in kept if one[0] not in broken])
+    return _name_apart([one for one in kept if one[0] not in broken])
 
 
 def _tell(failure: Failure, failed: Failed | None) -> None:
@@ -144,9 +159,9 @@ def _tell(failure: Failure, failed: Failed | None) -> None:
     failed(failure)
 
 
-def _named(kept: Sequence[tuple[int, str, Played]]) -> list[Played]:
+def _name_apart(kept: Sequence[tuple[int, str, Played]]) -> list[Played]:
     """The same, under names that tell the conversations apart."""
-    known = {number: Known(played.conversation, source) for number, source, played in kept}
+    known = {number: TalkName(played.conversation, source) for number, source, played in kept}
     names = dict(zip(known, told_apart(list(known.values())), strict=True))
     return [msgspec.structs.replace(played, conversation=names[number]) for number, _, played in kept]
 
@@ -163,7 +178,9 @@ def play(
     """One policy on one conversation; `needed` is what `needs` finds in it, if that is known already."""
     player = (chosen or policy(name))(trace, window)
     try:
-        return _Replay(trace, name, window, player, cache_ttl).run(needs(trace) if needed is None else needed)
+        return _Replay(trace=trace, name=name, window=window, player=player, cache_ttl=cache_ttl).run(
+            needs(trace) if needed is None else needed
+        )
     finally:
         player.close()
 
@@ -199,42 +216,42 @@ class _Replay:
             self.witness.hear(shown, call.before)
             if self._is_tight(call):
                 self.watch.look(shown, call.before)
-            self._arrived(fresh, shown)
+            self._take_in(fresh, shown)
             for score in self._scores(call):
                 score.take(shown, last, self.cache, self.trace.model, _since(time, call.time))
                 self._recall(score, number, call, wanted, shown)
                 self._rules(score, fresh, shown)
-                self._begun(score, call, shown)
+                self._score_opening(score, call, shown)
                 self._outputs(score, fresh, shown)
                 self._newest(score, shown)
             at, last, time = call.before, shown, call.time
-        return self._played()
+        return self._finish()
 
-    def _played(self) -> Played:
+    def _finish(self) -> Played:
         for score in (self.score, self.tight):
             score.trail, score.false = self.watch.trail(), len(self.witness.false)
         return Played(
-            self.trace.name,
-            self.name,
-            self.score,
-            self.tight,
-            tuple(self.windows),
-            tuple(filter(None, self.changes)),
-            tuple(self.lost),
-            self.watch.missed(MISSED),
-            tuple(self.witness.false),
+            conversation=self.trace.name,
+            policy=self.name,
+            score=self.score,
+            tight=self.tight,
+            windows=tuple(self.windows),
+            changes=tuple(filter(None, self.changes)),
+            lost=tuple(self.lost),
+            missed=self.watch.missed(MISSED),
+            false=tuple(self.witness.false),
         )
 
-    def _scores(self, call: Call) -> Iterator[Score]:
+    def _scores(self, call: ModelCall) -> Iterator[Score]:
         yield self.score
         if self._is_tight(call):
             yield self.tight
 
-    def _is_tight(self, call: Call) -> bool:
+    def _is_tight(self, call: ModelCall) -> bool:
         """Whether everything would not fit, so that something has to give way."""
         return self.unreduced[call.before] > TRIGGER * self.window
 
-    def _arrived(self, fresh: Sequence[Any], shown: Shown) -> None:
+    def _take_in(self, fresh: Sequence[Any], shown: Shown) -> None:
         for text in (result.text for message in fresh for result in message.results):
             if text.strip():
                 self.newest.append((text, text in shown.text))
@@ -244,7 +261,9 @@ class _Replay:
         score.newest += len(arrived)
         score.newest_whole += sum(text in shown.text for text in arrived)
 
-    def _recall(self, score: Score, number: int, call: Call, wanted: tuple[Need, ...], shown: Shown) -> None:
+    def _recall(
+        self, score: Score, number: int, call: ModelCall, wanted: tuple[Need, ...], shown: Shown
+    ) -> None:
         for need in wanted:
             visible = need.text in shown.text
             near = not visible and not need.loose and self.player.near(need.text, shown)
@@ -259,12 +278,12 @@ class _Replay:
             score.rules_stated += len(self.stated)
             score.rules_kept += sum(line in shown.text for line in self.stated)
 
-    def _begun(self, score: Score, call: Call, shown: Shown) -> None:
+    def _score_opening(self, score: Score, call: ModelCall, shown: Shown) -> None:
         if self.opening.number < call.before:
             text = self.opening.text
             score.begun += 1
             score.begun_kept += text in shown.text or any(
-                text in block for block in self.watch.squeezed(shown)
+                text in block for block in self.watch.squeeze(shown)
             )
 
     def _outputs(self, score: Score, fresh: Sequence[Any], shown: Shown) -> None:

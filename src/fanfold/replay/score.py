@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from fanfold.replay.cache import Cache, shared
+from fanfold.replay.cache import Cache, overlap
 from fanfold.replay.needs import Need
 from fanfold.replay.shown import Shown
 from fanfold.replay.trail import Trail
@@ -107,7 +107,7 @@ class Score(msgspec.Struct):
     ) -> None:
         """Count one request after another, so many seconds later."""
         total = sum(shown.tokens)
-        same, resent = shared(shown, last)
+        same, resent = overlap(shown, last)
         cached = cache.holds(same, since)
         self.calls += 1
         self.prompt += total

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import Future
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
+from contextlib import contextmanager
+from multiprocessing import Pipe, parent_process
+from multiprocessing.connection import Connection, wait
+from typing import Any, TypeVar
 
 from fanfold.core.errors import MissingExtra, unknown
-from fanfold.replay.workers import Done, Work, Workers, hired
+
+Work = TypeVar("Work")
+Done = TypeVar("Done")
 
 ENGINES = ("cores", "ray")
 AHEAD = 4
@@ -42,7 +49,7 @@ def _on_cores(do: Callable[[Work], Done], work: Iterable[Work], workers: int) ->
     begun: deque[tuple[Work, Future[Done]]] = deque()
     while True:
         try:
-            with hired(workers) as hands:
+            with hire(workers) as hands:
                 yield from _in_order(left, _asking(hands, do), Future.result, AHEAD * workers, begun)
                 return
         except BrokenProcessPool:
@@ -69,14 +76,14 @@ def _again(do: Callable[[Work], Done], one: Work, future: Future[Done]) -> Done 
     except BrokenProcessPool:
         pass
     try:
-        with hired(1) as hands:
+        with hire(1) as hands:
             return hands.submit(do, one).result()
     except BrokenProcessPool:
         return None
 
 
 def _on_ray(do: Callable[[Work], Done], work: Iterable[Work], workers: int | None) -> Results[Work, Done]:
-    ray = _imported()
+    ray = _import_ray()
     ours = not ray.is_initialized()
     if ours:
         ray.init(include_dashboard=False, log_to_driver=False, logging_level="warning")
@@ -107,7 +114,7 @@ def _fetching(ray: Any) -> Callable[[Any], Any]:
     return fetch
 
 
-def _imported() -> Any:
+def _import_ray() -> Any:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # Ray tells its makers otherwise
     try:
         import ray  # late: an extra
@@ -137,3 +144,55 @@ def _first(begun: deque[tuple[Work, Any]], end: Callable[[Any], Done]) -> tuple[
     done = end(task)  # if this fails, it is still among those that were begun
     begun.popleft()
     return one, done
+
+
+class Workers:
+    """Processes that do work.
+
+    They are asked from a thread of its own: a signal interrupts the main one, and a pool that is interrupted while it
+    starts its processes can be neither used nor shut down.
+    """
+
+    def __init__(self, number: int, sign: Connection) -> None:
+        self._pool = ProcessPoolExecutor(number, initializer=_begin, initargs=(sign,))
+        self._clerk = ThreadPoolExecutor(1)
+
+    def submit(self, do: Callable[[Work], Done], one: Work) -> Future[Done]:
+        """Have it done."""
+        return self._clerk.submit(self._pool.submit, do, one).result()
+
+    def shutdown(self) -> None:
+        """Wait for what is being done, and leave the rest."""
+        self._clerk.shutdown(cancel_futures=True)
+        self._pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def hire(number: int) -> Iterator[Workers]:
+    """So many processes; left early (an error, an interrupt), they end in the midst of their work."""
+    sign, end = Pipe(duplex=False)
+    workers = Workers(number, sign)
+    try:
+        yield workers
+    except BaseException:
+        end.send_bytes(b"end")  # nobody takes it, so everybody sees it
+        raise
+    finally:
+        workers.shutdown()
+        sign.close()
+        end.close()
+
+
+def _begin(sign: Connection) -> None:
+    """Leave interrupts to the process that waits for this one, and end when that one says so or is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in ("SIGTERM", "SIGHUP"):
+        if number := getattr(signal, name, None):
+            signal.signal(number, signal.SIG_DFL)
+    threading.Thread(target=_attend, args=(sign,), daemon=True).start()
+
+
+def _attend(sign: Connection) -> None:
+    parent = parent_process()
+    wait([sign] if parent is None else [sign, parent.sentinel])
+    os._exit(1)  # the work has no end to wait for, and nothing to put away

@@ -18,7 +18,7 @@ from fanfold.dialects.tools import write as write_tools
 from fanfold.transcripts import Conversation
 
 
-class Call(msgspec.Struct, frozen=True):
+class ModelCall(msgspec.Struct, frozen=True):
     """One call of the model: what was said before it, and what it replied."""
 
     before: int
@@ -38,7 +38,7 @@ class Trace(msgspec.Struct, frozen=True):
     frame: dict[str, Any]
     bodies: tuple[Any, ...]
     messages: tuple[Message, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[ModelCall, ...]
 
     def request(self, count: int) -> dict[str, Any]:
         """The first messages as a request, in the dialect they were recorded in."""
@@ -52,13 +52,13 @@ def trace(conversation: Conversation) -> Trace:
     _, messages, _ = decode(dialect, as_request(dialect, conversation.frame, conversation.messages))
     system = len(conversation.messages) - len(messages)
     return Trace(
-        conversation.id,
-        conversation.dialect,
-        conversation.model,
-        conversation.frame,
-        conversation.messages,
-        messages,
-        tuple(_calls(messages, conversation.times[system:])),
+        name=conversation.id,
+        dialect=conversation.dialect,
+        model=conversation.model,
+        frame=conversation.frame,
+        bodies=conversation.messages,
+        messages=messages,
+        calls=tuple(_calls(messages, conversation.times[system:])),
     )
 
 
@@ -79,7 +79,7 @@ def unreduced(trace: Trace) -> list[int]:
     return list(accumulate(map(meter.message, messages), initial=meter.frame(frame)))
 
 
-def _calls(messages: tuple[Message, ...], times: tuple[float | None, ...]) -> Iterator[Call]:
+def _calls(messages: tuple[Message, ...], times: tuple[float | None, ...]) -> Iterator[ModelCall]:
     """Where the model speaks after somebody else did."""
     at = 0
     while at < len(messages):
@@ -91,5 +91,5 @@ def _calls(messages: tuple[Message, ...], times: tuple[float | None, ...]) -> It
             end += 1
         if at:
             told = (time for time in (*times[at - 1 : at], *times[at : at + 1]) if time is not None)
-            yield Call(at, end, next(told, None))
+            yield ModelCall(at, end, next(told, None))
         at = end

@@ -6,7 +6,7 @@ from typing import Any
 
 from fanfold.core.layout import show
 from fanfold.core.log import Log
-from fanfold.core.record import Framed, Moved
+from fanfold.core.record import Framed, Move
 from fanfold.dialects.dialect import decode
 from fanfold.session.branch import keep_aside
 from fanfold.session.merge import count_known, memory_of
@@ -31,6 +31,6 @@ def count(state: State, body: Any) -> int:
     frame, messages, params = decode(state.dialect, request)
     log = Log(records=[Framed(frame)])
     for message in messages:
-        log.write(Moved(log.tree.add(log.head, message).id))
+        log.write(Move(log.tree.add(log.head, message).id))
     tokens = show(log, log.head, log.version, state.gauge).tokens
     return state.limits().billed(tokens + weigh_extra(state, None, params).tokens)

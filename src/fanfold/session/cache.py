@@ -19,7 +19,7 @@ from fanfold.core.errors import NotFound
 from fanfold.core.layout import show
 from fanfold.core.log import Log
 from fanfold.core.message import text_of
-from fanfold.core.record import Erased, Frame, Moved, Record, Sent, TokenUsage, is_visible
+from fanfold.core.record import Erased, Frame, Move, Record, Sent, TokenUsage, is_visible
 from fanfold.core.view import Row, View
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import function_names
@@ -218,7 +218,7 @@ def _changes(log: Log, first: int, last: int) -> Iterator[Record]:
     version = 0
     for record in log.records:
         version += is_visible(record)
-        said = isinstance(record, Moved) and record.how == "append"
+        said = isinstance(record, Move) and record.how == "append"
         if is_visible(record) and not said and first < version <= last:
             yield record
 

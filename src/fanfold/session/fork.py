@@ -18,7 +18,7 @@ from fanfold.core.record import (
     Erased,
     Framed,
     Kept,
-    Moved,
+    Move,
     Record,
     Released,
     Replaced,
@@ -70,7 +70,7 @@ def fork(state: State, name: str, edits: bool = True, other: Other | None = None
 def _records_afresh(state: State) -> Iterator[Record]:
     """The conversation without its edits; what filters made of outputs when they arrived, a fork has too."""
     yield Framed(state.log.frame())
-    yield from (record for record in state.log.records if isinstance(record, Moved | Replaced | Erased))
+    yield from (record for record in state.log.records if isinstance(record, Move | Replaced | Erased))
     yield from (record for record in state.log.kept.values() if record.is_part)
     dead = state.log.undone()
     passed = [d for d in state.log.decisions.values() if d.by == "pass" and d.id not in dead]

@@ -13,7 +13,7 @@ from fanfold.core.errors import StoreFailed
 from fanfold.core.layout import show
 from fanfold.core.log import Log
 from fanfold.core.message import Message, text_of
-from fanfold.core.record import Branched, Edited, Erased, Frame, Kept, Moved, Record, Replaced, blobs_of
+from fanfold.core.record import Branched, Edited, Erased, Frame, Kept, Move, Record, Replaced, blobs_of
 from fanfold.core.tree import Entry
 from fanfold.core.view import Weight
 from fanfold.session.state import State
@@ -153,7 +153,7 @@ def _find_shown(log: Log) -> tuple[set[str], set[str]]:
 
 def _tips(log: Log) -> set[str]:
     """The last entries of all branches the session was ever on."""
-    heads = {record.head for record in log.records if isinstance(record, Moved) and record.head is not None}
+    heads = {record.head for record in log.records if isinstance(record, Move) and record.head is not None}
     tips = heads | set(log.branches)
     return tips - {parent for id in tips if (parent := log.tree[id].parent) is not None}
 
@@ -200,7 +200,7 @@ def _needs(record: Record, entry: str) -> bool:
     match record:
         case Kept() | Replaced():
             return record.entry == entry
-        case Moved(head=head, how=how):
+        case Move(head=head, how=how):
             return how != "append" or head == entry
         case Edited(decisions=decisions):
             return any(isinstance(decision.edit, Undo | Pin) for decision in decisions)

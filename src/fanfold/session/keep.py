@@ -12,7 +12,7 @@ from fanfold.core.edit import Pin, Undo
 from fanfold.core.errors import Corrupt, NotFound, StoreFailed
 from fanfold.core.log import Log
 from fanfold.core.message import Message
-from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Moved, Opened, Record
+from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Move, Opened, Record
 from fanfold.core.tree import Entry, missing
 from fanfold.stores import checkpoint
 from fanfold.stores.checkpoint import Checkpoint
@@ -267,7 +267,7 @@ class Keeping:
 
     def _fetch_path(self, records: Sequence[Record], stop: str | None) -> None:
         """Fetch the entries of the newest path at once, up to one that is at hand."""
-        heads = [record.head for record in records if isinstance(record, Moved) and record.head is not None]
+        heads = [record.head for record in records if isinstance(record, Move) and record.head is not None]
         if not heads or heads[-1] in self.log.tree:
             return
         path = list(self.tenant.store.path(self.tenant.name, heads[-1], stop=stop))
@@ -313,14 +313,14 @@ def all_go_on(records: Iterable[Record], head: str | None) -> bool:
             return False
         if isinstance(record, Edited) and any(decision.at != head for decision in record.decisions):
             return False
-        head = record.head if isinstance(record, Moved) else head
+        head = record.head if isinstance(record, Move) else head
     return True
 
 
 def goes_on(record: Record) -> bool:
     """Whether a record only adds to a view, so that it can be taken in without what happened before."""
     match record:
-        case Moved(how=how):
+        case Move(how=how):
             return how == "append"
         case Edited(decisions=decisions):
             return not any(isinstance(decision.edit, Pin | Undo) for decision in decisions)

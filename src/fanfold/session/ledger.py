@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from fanfold.core.layout import show
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message, Part, Result, text_of
-from fanfold.core.record import Billed, Frame, Moved, Sent, TokenUsage, is_visible
+from fanfold.core.record import Billed, Frame, Move, Sent, TokenUsage, is_visible
 from fanfold.core.view import Row, View
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import function_names
@@ -62,7 +62,7 @@ class Thing(msgspec.Struct, frozen=True):
     file: str = ""
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class CostLine(msgspec.Struct, frozen=True, kw_only=True):
     """What one thing has cost so far."""
 
     thing: Thing
@@ -99,7 +99,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 class Ledger(msgspec.Struct, frozen=True, kw_only=True):
     """What a session has cost, thing by thing, the most expensive first."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[CostLine, ...]
     usage: TokenUsage
     """All bills together: of requests, of summaries by a model, and of sub-agents."""
     cost: float | None
@@ -121,7 +121,7 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
         return "\n".join([head, *(_line(line) for line in self.lines[:10])])
 
 
-def _line(line: Line) -> str:
+def _line(line: CostLine) -> str:
     thing, price = line.thing, "–" if line.cost is None else f"${line.cost:,.2f}"
     label = " ".join(filter(None, (thing.tool, thing.label if thing.label != thing.tool else "")))
     return f"{line.tokens:>12,}  {price:>8}  ×{line.requests:<4} {thing.kind:<10} {thing.id[:8]:<8}  {label}"
@@ -210,7 +210,7 @@ class Account:
             _round([getattr(one, name) for one in amounts], getattr(self.usage, name)) for name in names
         ]
         lines = [
-            Line(
+            CostLine(
                 thing=thing,
                 requests=amount.requests,
                 **dict(zip(names, tokens, strict=True)),
@@ -258,7 +258,9 @@ def _regions(usage: TokenUsage, counted: int, model: Model | None) -> list[Regio
         tokens = getattr(usage, name)
         if tokens:
             end = start + tokens / rate
-            regions.append(Region(name, start, end, rate, _price(usage, name, model)))
+            regions.append(
+                Region(name=name, start=start, end=end, rate=rate, price=_price(usage, name, model))
+            )
             start = end
     return regions
 
@@ -280,7 +282,7 @@ _LOST = Thing("agent", label="replies that were not recorded")
 _TABLE = Tools()
 
 
-class Piece(NamedTuple):
+class PromptPiece(NamedTuple):
     """A piece of a prompt, and the things that share it, each with its share."""
 
     tokens: int
@@ -305,18 +307,18 @@ def _stretches(log: Log) -> Iterator[list[tuple[Sent, TokenUsage]]]:
     breaks, version = [], 0
     for record in log.records:
         version += is_visible(record)
-        if is_visible(record) and not (isinstance(record, Moved) and record.how == "append"):
+        if is_visible(record) and not (isinstance(record, Move) and record.how == "append"):
             breaks.append(version)
     bills = [(log.sent[number], bill.usage) for number, bill in sorted(log.bills.items())]
     for _, stretch in groupby(bills, key=lambda one: bisect_right(breaks, one[0].version)):
         yield list(stretch)
 
 
-def _book_request(account: Account, pieces: Sequence[Piece], sent: Sent, usage: TokenUsage) -> None:
+def _book_request(account: Account, pieces: Sequence[PromptPiece], sent: Sent, usage: TokenUsage) -> None:
     """Share out the bill of one prompt. What no piece has, such as parameters and a context, stands at its end."""
     account.bill(replace(usage, output=0, reasoning=0))
     counted = sum(piece.tokens for piece in pieces)
-    beside = Piece(max(not counted, sent.tokens - counted), ((_BESIDE, 1.0),))
+    beside = PromptPiece(max(not counted, sent.tokens - counted), ((_BESIDE, 1.0),))
     regions = _regions(usage, counted + beside.tokens, _model(sent))
     start = 0.0
     for piece in (*pieces, beside):
@@ -339,12 +341,12 @@ class Things:
         self.state = state
         log = state.log
         heads = {
-            record.head for record in log.records if isinstance(record, Moved) and record.head is not None
+            record.head for record in log.records if isinstance(record, Move) and record.head is not None
         }
         said = [log.message(id) for id in {*heads, *state.path}]
         self._calls = {call.id: call for message in said for call in message.calls}
 
-    def frame(self, view: View) -> Piece:
+    def frame(self, view: View) -> PromptPiece:
         """Tool schemas and system prompt: each tool is a thing of its own."""
         frame = self.state.log.frame(view.version)
         dialect = frame.dialect or self.state.dialect.name
@@ -354,7 +356,7 @@ class Things:
             things.append((Thing("system", label="system prompt"), words))
         return _piece(view.frame.tokens + view.overhead, things or [(_BESIDE, 1)])
 
-    def row(self, row: Row) -> Piece:
+    def row(self, row: Row) -> PromptPiece:
         """A row: each part of a message is a thing of its own, a summary is one."""
         if row.kind in ("entry", "mend"):
             return _piece(row.tokens, self.parts(row.id, row.messages))
@@ -374,19 +376,23 @@ class Things:
         match part:
             case Call():
                 use = _TABLE.use(part)
-                return Thing("call", id, short(use.subject, _LABEL), part.name, use.path)
+                return Thing(
+                    kind="call", id=id, label=short(use.subject, _LABEL), tool=part.name, file=use.path
+                )
             case Result(call=asked) if asked in self._calls:
                 use = _TABLE.use(self._calls[asked])
-                return Thing("output", id, short(use.subject, _LABEL), use.tool, use.path)
+                return Thing(
+                    kind="output", id=id, label=short(use.subject, _LABEL), tool=use.tool, file=use.path
+                )
             case Result():
                 return Thing("output", id, short(part.text, _LABEL), part.name or "")
             case _:
                 return Thing("agent" if role == "assistant" else "person", id, short(text_of(part), _LABEL))
 
 
-def _piece(tokens: int, weighed: Sequence[tuple[Thing, int]]) -> Piece:
+def _piece(tokens: int, weighed: Sequence[tuple[Thing, int]]) -> PromptPiece:
     whole = sum(weight for _, weight in weighed) or 1
-    return Piece(tokens, tuple((thing, weight / whole) for thing, weight in weighed))
+    return PromptPiece(tokens, tuple((thing, weight / whole) for thing, weight in weighed))
 
 
 def _schema(tool: object, dialect: str) -> Thing:
@@ -405,7 +411,7 @@ def _book_replies(account: Account, things: Things) -> None:
         match record:
             case Sent():
                 said = []
-            case Moved(head=str(head), how="append"):
+            case Move(head=str(head), how="append"):
                 said.append((head, log.tree[head].message))
             case Billed(sent=number, usage=usage):
                 spoken = [things.parts(id, (message,)) for id, message in said if message.role == "assistant"]
@@ -413,7 +419,7 @@ def _book_replies(account: Account, things: Things) -> None:
                 _book_reply(account, _piece(1, weighed or [(_LOST, 1)]), log.sent[number], usage)
 
 
-def _book_reply(account: Account, piece: Piece, sent: Sent, usage: TokenUsage) -> None:
+def _book_reply(account: Account, piece: PromptPiece, sent: Sent, usage: TokenUsage) -> None:
     account.bill(TokenUsage(output=usage.output))
     price = _price(usage, "output", _model(sent)) if usage.output else 0.0
     for thing, share in piece.things:

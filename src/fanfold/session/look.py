@@ -166,7 +166,9 @@ def _lines(state: State, decision: Decision) -> Iterator[LineSource]:
         refs = [ref for address in addresses if (ref := log.addresses.get(address))]
         if known and 0 < number <= len(texts):
             entries = tuple(dict.fromkeys(id for id, _, _ in known))
-            yield LineSource(decision.id, number, texts[number - 1], entries, tuple(refs))
+            yield LineSource(
+                edit=decision.id, number=number, text=texts[number - 1], entries=entries, outputs=tuple(refs)
+            )
 
 
 def _times(state: State, decisions: list[Decision]) -> tuple[float, ...]:

@@ -85,9 +85,8 @@ def _find_repeated(state: State, incoming: Sequence[Any]) -> tuple[int, Sequence
     bodies = state.resent.bodies
     if not bodies or state.resent.ids != state.path[: len(bodies)]:
         return 0, ()
-    if (
-        list(incoming[: len(bodies)]) == bodies
-    ):  # it only added some: this is the usual case, and one `==` tells
+    # Usually a client only added some: then one `==` tells.
+    if list(incoming[: len(bodies)]) == bodies:
         return len(bodies), (True,) * len(bodies)
     same = [new == old for new, old in zip(incoming, bodies, strict=False)]
     return same.index(False) if False in same else len(same), same

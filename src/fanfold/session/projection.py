@@ -9,7 +9,7 @@ from typing import Any
 from fanfold.core.edit import Pin, Undo
 from fanfold.core.layout import Layout
 from fanfold.core.log import Log
-from fanfold.core.record import VISIBLE, Edited, Framed, Moved, Record
+from fanfold.core.record import VISIBLE, Edited, Framed, Move, Record
 from fanfold.core.view import Row, Scale, View, Weight
 
 
@@ -121,7 +121,7 @@ class Projection:
 
     def _take_in(self, record: Record) -> None:
         match record:
-            case Moved(head=head):
+            case Move(head=head):
                 if head is not None and self.log.tree[head].parent == self._tip and head not in self.depth:
                     self._step(head)
                 elif head != self._tip:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadInput, BadMessage, Gone, NotFound
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
-from fanfold.core.record import Kept, Moved, Replaced, Replied, Sent
+from fanfold.core.record import Kept, Move, Replaced, Replied, Sent
 from fanfold.core.tree import Entry
 from fanfold.dialects.detect import reply_dialect
 from fanfold.dialects.dialect import Reply
@@ -210,7 +210,7 @@ def append(
     entry = stub or state.keeping.add(state.log.head, message)
     if entry.id in state.log.tree.erased and not resent:
         entry = _again(state, entry, message, again)
-    state.write(Moved(entry.id, "append", state.log.head, state.terms.clock()))
+    state.write(Move(entry.id, "append", state.log.head, state.terms.clock()))
     results = message.results
     calls = {id: state.open_calls[id] for result in results if (id := result.call) in state.open_calls}
     state.note_calls(entry.message)

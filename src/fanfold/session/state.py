@@ -22,7 +22,7 @@ from fanfold.core.record import (
     Frame,
     Framed,
     How,
-    Moved,
+    Move,
     Opened,
     Record,
     Taught,
@@ -117,7 +117,7 @@ class State:
         self._stood = (0, last.standing)
         self.keeping.catch_up()
         for record in self.log.records:
-            if isinstance(record, Moved) and record.head is not None:
+            if isinstance(record, Move) and record.head is not None:
                 self.note_calls(self.log.message(record.head))
 
     # What it is, and what it shows
@@ -317,7 +317,7 @@ class State:
 
     def move(self, head: str | None, how: How) -> None:
         """Move the head elsewhere on the tree."""
-        self.write(Moved(head, how, self.log.head, self.terms.clock()))
+        self.write(Move(head, how, self.log.head, self.terms.clock()))
         self.void_bill()
         self.aftermath.quiet_until = 0
         self.find_open_calls()
@@ -509,7 +509,7 @@ class State:
         """Follow what others wrote that only added to the view."""
         for record in records:
             match record:
-                case Moved(head=str(head)):
+                case Move(head=str(head)):
                     self.note_calls(self.log.message(head))
                 case Framed():
                     self.resent.frame = Resent().frame

@@ -164,7 +164,15 @@ class Coding:
                     "Install the release or plug-in that wrote it."
                 )
             message = dialect.message(kept.body)
-        entry = Entry(id, kept.echo, parent, kept.depth, message, kept.erased, kept.echoes)
+        entry = Entry(
+            id=id,
+            echo=kept.echo,
+            parent=parent,
+            depth=kept.depth,
+            message=message,
+            erased=kept.erased,
+            echoes=kept.echoes,
+        )
         return entry if entry.erased is None else entry.to_stub(entry.erased)
 
     def read_row(self, tenant: str, id: bytes, parent: bytes | None, data: bytes) -> Entry:

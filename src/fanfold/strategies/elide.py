@@ -193,7 +193,7 @@ def _outputs(view: View, row: Row, calls: dict[str, Call]) -> Iterator[Seen]:
             tokens = row.tokens * sizes[number] // max(1, sum(sizes))
             kept = view.kept(f"{row.id}#{number}")
             blob = kept if kept is not None and kept.blob is not None else None
-            yield Seen(row, number, part, tokens, calls.get(part.call), blob)
+            yield Seen(row=row, number=number, part=part, tokens=tokens, call=calls.get(part.call), kept=blob)
 
 
 def _weight(part: Result) -> int:

@@ -47,7 +47,14 @@ def pieces(view: View) -> Iterator[Piece]:
                 if isinstance(part, Text | Result | Call | Image | Document):
                     pictures = seen * _pictures(part) // max(1, many)
                     spoken = (row.tokens - seen) * len(text_of(part)) // total
-                    yield Piece(row, at, number, part, spoken + pictures, pictures)
+                    yield Piece(
+                        row=row,
+                        message=at,
+                        number=number,
+                        part=part,
+                        tokens=spoken + pictures,
+                        pictures=pictures,
+                    )
 
 
 def _pictures(part: Part) -> int:

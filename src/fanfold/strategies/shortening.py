@@ -17,7 +17,16 @@ from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import Row, View
 from fanfold.strategies.elide import Seen, outputs
 from fanfold.strategies.handover.evidence import ended
-from fanfold.strategies.handover.names import Known, Sight, chosen, names_in, ordered, words_in, words_of
+from fanfold.strategies.handover.names import (
+    Known,
+    Sight,
+    chosen,
+    names_in,
+    ordered,
+    sights_of,
+    words_in,
+    words_of,
+)
 from fanfold.strategies.handover.tools import Tools, tools_with
 from fanfold.text.cutting import short
 from fanfold.text.identifiers import BETWEEN, identifiers
@@ -101,14 +110,11 @@ def _names(going: Sequence[Seen], view: View, room: float) -> dict[tuple[str, in
     for one in reversed(going):
         part, address = one.row.whole.parts[one.number], f"{one.row.id}#{one.number}"
         gone.add(address)
-        found = names_in(address, part, view) if isinstance(part, Result) else {}
-        for name, times in found.items():
-            seen = sights.get(name)
-            if seen is None:
-                where[name] = (one.row.id, one.number)
-                sights[name] = Sight(places[one.row.id], len(found), times)
-            else:
-                sights[name] = seen.again(times)
+        if isinstance(part, Result):
+            found = names_in(address, part, view)
+            new = sights_of(found, sights, places[one.row.id])
+            where.update(dict.fromkeys(new, (one.row.id, one.number)))
+            sights |= {name: sights[name].again(found[name]) for name in found if name in sights} | new
     persons = [message.text[:2_000] for message in view.messages if message.is_request]
     agents = [message.text[:_SAID] for message in view.messages if message.role == "assistant"]
     known = Known(

@@ -105,7 +105,9 @@ def _answer(outputs: Mapping[str, str], tool: str, **arguments: Any) -> str:
             raise NotFound(f"There is no output {ref!r}.")
         sized = output_ref(ref, outputs[ref])
         data = Held(encode(outputs[ref]))
-        return Output(ref, sized["byte_size"], sized["line_count"], "text/plain", data)
+        return Output(
+            ref=ref, size=sized["byte_size"], line_count=sized["line_count"], media="text/plain", source=data
+        )
 
     return answer(tool, arguments, find_output, lambda: map(find_output, outputs))
 

@@ -9,7 +9,7 @@ class Broken(Exception):
     """A source broke off."""
 
 
-def refused(error: type[Exception], work: Callable[[], object]) -> None:
+def must_raise(error: type[Exception], work: Callable[[], object]) -> None:
     """An error must be raised, and is."""
     try:
         work()

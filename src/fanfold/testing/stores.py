@@ -12,13 +12,12 @@ from typing import TypeVar
 
 from fanfold.core.errors import Gone, Moved, NotFound, StoreFailed
 from fanfold.core.message import user
-from fanfold.core.record import Answered, Erased, Frame, Kept, Record
-from fanfold.core.record import Moved as Move
+from fanfold.core.record import Answered, Erased, Frame, Kept, Move, Record
 from fanfold.core.tree import Entry, Tree
 from fanfold.session.open import open
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.store import Batch, Store
-from fanfold.testing.checking import Broken, gives_nothing, refused, sure
+from fanfold.testing.checking import Broken, gives_nothing, must_raise, sure
 from fanfold.testing.talks import talk
 
 T = TypeVar("T")
@@ -37,7 +36,7 @@ def check_store(store: Store) -> None:
         check(store)
 
 
-def _said(store: Store, tenant: str, session: str, *texts: str) -> list[Entry]:
+def _say(store: Store, tenant: str, session: str, *texts: str) -> list[Entry]:
     """Write messages one after the other, each with its move."""
     tree, entries = Tree(), list[Entry]()
     for text in texts:
@@ -47,9 +46,9 @@ def _said(store: Store, tenant: str, session: str, *texts: str) -> list[Entry]:
 
 
 def _swaps(store: Store) -> None:
-    entries = _said(store, "swaps", "s", "a", "b")
+    entries = _say(store, "swaps", "s", "a", "b")
     late = Tree().add(None, user("late"))
-    refused(Moved, lambda: store.append("swaps", "s", Batch((Move(late.id),), (late,)), expect=1))
+    must_raise(Moved, lambda: store.append("swaps", "s", Batch((Move(late.id),), (late,)), expect=1))
     sure(store.entry("swaps", late.id) is None, "A batch that lost left an entry behind.")
     beside = store.append("swaps", "s", Batch((Answered("k", "t", ()),)), expect=None)
     sure(beside.version == 2, "A record beside the view counts as a version.")
@@ -65,7 +64,7 @@ def _swaps(store: Store) -> None:
 
 def _pages(store: Store) -> None:
     """Records are read some at a time, also where one was erased between."""
-    entries = _said(store, "pages", "s", *map(str, range(7)))
+    entries = _say(store, "pages", "s", *map(str, range(7)))
     store.append("pages", "s", Batch((Answered("k", "t", ()),)), expect=None)
     store.append("pages", "s", Batch((Move(entries[0].id, "rewind"),)), expect=7)
     whole = list(store.load("pages", "s").records)
@@ -96,7 +95,7 @@ def _creates(store: Store) -> None:
         yield from batches
         raise Broken
 
-    refused(Broken, lambda: store.create("creates", "s", break_off()))
+    must_raise(Broken, lambda: store.create("creates", "s", break_off()))
     sure(not store.load("creates", "s").records, "A session whose source broke off is there by half.")
     made = store.create("creates", "s", iter(batches))
     stored = store.load("creates", "s")
@@ -105,7 +104,7 @@ def _creates(store: Store) -> None:
         "A session is not as it was created.",
     )
     sure((made.seq, made.version) == (stored.seq, 1), "A created session does not end where its log does.")
-    refused(Moved, lambda: store.create("creates", "s", batches))
+    must_raise(Moved, lambda: store.create("creates", "s", batches))
     sure(len(store.load("creates", "s").records) == 2, "A session was created a second time.")
 
 
@@ -167,14 +166,16 @@ def _your_turn(*_: object) -> None:
 
 def _keeps_entries(store: Store) -> None:
     """An entry that is there stays as it is, whoever writes it again."""
-    entry = _said(store, "entries", "s", "as it was")[0]
-    forged = Entry(entry.id, entry.echo, entry.parent, entry.depth, user("as it never was"))
+    entry = _say(store, "entries", "s", "as it was")[0]
+    forged = Entry(
+        id=entry.id, echo=entry.echo, parent=entry.parent, depth=entry.depth, message=user("as it never was")
+    )
     store.append("entries", "forged", Batch((Move(entry.id),), (forged,)), expect=0)
     sure(store.entry("entries", entry.id) == entry, "An entry that was there was overwritten.")
 
 
 def _paths(store: Store) -> None:
-    entries = _said(store, "paths", "s", *map(str, range(9)))
+    entries = _say(store, "paths", "s", *map(str, range(9)))
     sure(list(store.path("paths", entries[-1].id)) == entries[::-1], "A path is not all of it, newest first.")
     part = list(store.path("paths", entries[-1].id, stop=entries[4].id))
     sure(part == entries[:4:-1], "A path does not end before `stop`.")
@@ -182,7 +183,7 @@ def _paths(store: Store) -> None:
 
 def _reads_many(store: Store) -> None:
     """Entries come many at once, those that are there."""
-    entries = _said(store, "many", "s", *map(str, range(5)))
+    entries = _say(store, "many", "s", *map(str, range(5)))
     ids = [*(entry.id for entry in entries), "nobody's"]
     found = sorted(store.read_entries("many", ids), key=lambda entry: entry.depth)
     sure(found == entries, "Entries that were asked for together are not those that are there.")
@@ -190,7 +191,7 @@ def _reads_many(store: Store) -> None:
 
 
 def _finds(store: Store) -> None:
-    entry = _said(store, "finds", "s", "find me")[0]
+    entry = _say(store, "finds", "s", "find me")[0]
     sure(store.find("finds", entry.id[:9]) == [entry.id], "An entry is not found by the beginning of its id.")
     for nothing in ("nothing", "%", "_" * 9, "*", "\udcff"):
         sure(store.find("finds", nothing) == [], "Something is found that is not there.")
@@ -202,8 +203,8 @@ def _lists(store: Store) -> None:
     """Sessions are in the order of their names, and a tenant is one thing."""
     names = ["b", "a", "10", "9", "\u00e9", "B", ""]
     for name in names:
-        _said(store, "lists", name, name)
-    _said(store, "lists too", "c", "c")
+        _say(store, "lists", name, name)
+    _say(store, "lists too", "c", "c")
     sure(store.sessions("lists") == sorted(names), "Sessions are not in the order of their names.")
     sure(store.sessions("nobody") == [], "A tenant that nobody wrote to has sessions.")
     sure(store.tenant("lists") is store.tenant("lists"), "A tenant at work is two things.")
@@ -211,7 +212,7 @@ def _lists(store: Store) -> None:
 
 def _names(store: Store) -> None:
     for name in _NAMES:
-        _said(store, name, name, f"of {name[:9]}")
+        _say(store, name, name, f"of {name[:9]}")
     for name in _NAMES:
         sure(store.sessions(name) == [name], f"The session {name[:9]!r} is not there under its name.")
         entry = next(store.path(name, store.load(name, name).records[0].head))  # type: ignore[union-attr, arg-type]
@@ -224,8 +225,8 @@ def _names(store: Store) -> None:
 
 def _checkpoints(store: Store) -> None:
     """A store may keep none; one that it keeps is the newest, and gone after an erasure."""
-    entry = _said(store, "checkpoints", "s", "secret")[0]
-    _said(store, "checkpoints", "other", "unrelated")
+    entry = _say(store, "checkpoints", "s", "secret")[0]
+    _say(store, "checkpoints", "other", "unrelated")
     for edits in (1, 2):
         store.keep_checkpoint("checkpoints", "s", 1, _checkpoint(entry, edits))
     kept = store.checkpoint("checkpoints", "s")
@@ -241,8 +242,8 @@ def _checkpoint(entry: Entry, edits: int) -> Checkpoint:
 
 
 def _erases(store: Store) -> None:
-    entry = _said(store, "erases", "s", "secret", "after")[0]
-    _said(store, "erases", "other", "unrelated")
+    entry = _say(store, "erases", "s", "secret", "after")[0]
+    _say(store, "erases", "other", "unrelated")
     store.append("erases", "s", Batch((Answered("k", "secret", ()),)), expect=None)
 
     def scrub(session: str, records: Sequence[Record]) -> list[Record | None] | None:
@@ -264,23 +265,23 @@ class _BrokenOff(Exception):
 
 def _erases_or_not(store: Store) -> None:
     """A scrub that raises leaves everything as it was."""
-    entry = _said(store, "unerased", "a", "secret")[0]
-    _said(store, "unerased", "b", "unrelated")
+    entry = _say(store, "unerased", "a", "secret")[0]
+    _say(store, "unerased", "b", "unrelated")
 
     def scrub(session: str, records: Sequence[Record]) -> list[Record | None]:
         if session == "b":
             raise _BrokenOff
         return [*records, Erased(entry.id, "gone")]
 
-    refused(_BrokenOff, lambda: store.erase("unerased", _stub(entry), scrub))
+    must_raise(_BrokenOff, lambda: store.erase("unerased", _stub(entry), scrub))
     kept = (store.entry("unerased", entry.id), list(store.load("unerased", "a").records))
     sure(kept == (entry, [Move(entry.id)]), "An erasure that was broken off erased something all the same.")
 
 
 def _erases_apart(store: Store) -> None:
     """What another tenant said stays, also where it is the same to the letter."""
-    entry, told = _said(store, "erased", "s", "the same")[0], list[str]()
-    _said(store, "spared", "theirs", "the same")
+    entry, told = _say(store, "erased", "s", "the same")[0], list[str]()
+    _say(store, "spared", "theirs", "the same")
 
     def scrub(session: str, records: Sequence[Record]) -> None:
         told.append(session)
@@ -291,10 +292,10 @@ def _erases_apart(store: Store) -> None:
 
 
 def _meets_stubs(store: Store) -> None:
-    entry = _said(store, "stubs", "s", "secret")[0]
+    entry = _say(store, "stubs", "s", "secret")[0]
     store.erase("stubs", _stub(entry), lambda session, records: None)
     batch = Batch((Move(entry.id),), (entry,))
-    refused(Gone, lambda: store.append("stubs", "new", batch, expect=0))
+    must_raise(Gone, lambda: store.append("stubs", "new", batch, expect=0))
     sure(not store.load("stubs", "new").records, "A batch that met a stub was written all the same.")
     store.append("stubs", "new", Batch((Move(entry.id),), (), (entry,)), expect=0)
     sure(store.entry("stubs", entry.id) == entry, "What was said again is not there.")
@@ -302,12 +303,12 @@ def _meets_stubs(store: Store) -> None:
 
 def _meets_given_stubs(store: Store) -> None:
     """A stub that came with a session is one like any other; what was said before it stays."""
-    here = _said(store, "given", "here", "said here")[0]
+    here = _say(store, "given", "here", "said here")[0]
     gone = Tree().add(None, user("said elsewhere"))
     stubs = (_stub(here), _stub(gone))
     store.create("given", "imported", iter([Batch((), stubs), Batch((Move(gone.id), Move(here.id)))]))
     sure(store.entry("given", here.id) == here, "A stub took the place of what was said before.")
-    refused(Gone, lambda: store.append("given", "here", Batch((Move(gone.id),), (gone,)), expect=1))
+    must_raise(Gone, lambda: store.append("given", "here", Batch((Move(gone.id),), (gone,)), expect=1))
     store.append("given", "here", Batch((Move(gone.id),), (), (gone,)), expect=1)
     sure(store.entry("given", gone.id) == gone, "What was said again over a stub is not there.")
 
@@ -343,13 +344,13 @@ def _blobs(store: Store) -> None:
         sure(b"".join(store.get_blob("blobs", blob.id)) == data, "A blob does not come back as it was.")
         part = b"".join(store.get_blob("blobs", blob.id, 2, 1_500_000))
         sure(part == data[2:1_500_000], "A range of a blob is not that slice of it.")
-        refused(StoreFailed, partial(store.get_blob, "blobs", blob.id, -1))
-        refused(NotFound, partial(store.get_blob, "others", blob.id))
+        must_raise(StoreFailed, partial(store.get_blob, "blobs", blob.id, -1))
+        must_raise(NotFound, partial(store.get_blob, "others", blob.id))
         store.drop_blobs("others", [blob.id])
         sure(blob in store.blobs("blobs"), "A tenant dropped another's blob.")
         sure(store.drop_blobs("blobs", [blob.id]) == [], "A blob is held by nobody, and yet it stays.")
-        refused(NotFound, partial(store.get_blob, "blobs", blob.id))
-    refused(Broken, lambda: store.put_blob("blobs", _breaks_off()))
+        must_raise(NotFound, partial(store.get_blob, "blobs", blob.id))
+    must_raise(Broken, lambda: store.put_blob("blobs", _breaks_off()))
     sure(not store.blobs("blobs"), "Of a source that broke off there is a blob.")
 
 

@@ -39,6 +39,7 @@ _NO_DIGITS = bytes(set(range(256)) - set(_DIGITS + b"\n"))
 _LONGEST = 200
 _HEAD, _TAIL = 60_000, 20_000
 """Characters of a text that are read, from each end: what looking for names costs is bounded."""
+MOST_READ = _HEAD + _TAIL
 
 
 def identifiers(text: str) -> list[str]:
@@ -48,9 +49,13 @@ def identifiers(text: str) -> list[str]:
 
 def identifiers_counted(text: str) -> dict[str, int]:
     """The identifiers of a text in the order they stand, and in how many different words each of them stands."""
-    if len(text) > _HEAD + _TAIL:
+    if len(text) > MOST_READ:
         text = f"{text[:_HEAD]}\n{text[-_TAIL:]}"
-    text = may_hold_names(text)
+    return names_among(may_hold_names(text))
+
+
+def names_among(text: str) -> dict[str, int]:
+    """The identifiers among words in which names may stand, and how often each stands there."""
     found = [name.rstrip(".,:;") for name in _IDENTIFIER.findall(text)]
     if "@" in text:
         found += _MAIL.findall(text)

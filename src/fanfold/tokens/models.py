@@ -190,7 +190,9 @@ def _prices(rows: tuple[tuple[float | None, ...], ...]) -> Prices | None:
 
 def _plain(row: tuple[float | None, ...]) -> Prices:
     _, input, output, read, write, hour = row
-    return Prices(input or 0.0, output or 0.0, read, write, hour)
+    return Prices(
+        input=input or 0.0, output=output or 0.0, cache_read=read, cache_write_5m=write, cache_write_1h=hour
+    )
 
 
 def _widen(model: Model) -> Model:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from fanfold.transcripts.claude_tree import TALK, ClaudeSession, Line, calls_of, path_of, preserved
+from fanfold.transcripts.claude_tree import TALK, ClaudeLine, ClaudeSession, calls_of, kept_uuids, path_of
 from fanfold.transcripts.conversation import Conversation, Parent, Teller, Wire
 from fanfold.transcripts.recording import Recording
 from fanfold.transcripts.values import listing, mapping, mappings, seconds, some, text
@@ -52,7 +52,7 @@ def read(recording: Recording) -> Iterator[Conversation]:
             )
 
 
-def _call_of(name: str, path: list[Line], calls: dict[str, str]) -> str | None:
+def _call_of(name: str, path: list[ClaudeLine], calls: dict[str, str]) -> str | None:
     """The call that started a side chain, where the recording tells."""
     first = next(line for line in path if line.message)
     prompt = text(mapping(first.message), "content")
@@ -61,7 +61,7 @@ def _call_of(name: str, path: list[Line], calls: dict[str, str]) -> str | None:
     return text(first.raw, "parent_tool_use_id") or next(filter(None, found), None)
 
 
-def _meta(session: ClaudeSession, lines: list[Line], path: list[Line]) -> Wire:
+def _meta(session: ClaudeSession, lines: list[ClaudeLine], path: list[ClaudeLine]) -> Wire:
     on_path = {line.uuid for line in path}
     left = [line for line in lines if line.message and line.uuid not in on_path]
     parents = {line.parent for line in lines}
@@ -74,17 +74,17 @@ def _meta(session: ClaudeSession, lines: list[Line], path: list[Line]) -> Wire:
 class _Joiner(Teller):
     """Joins lines to the messages that the API saw."""
 
-    def __init__(self, path: list[Line]) -> None:
+    def __init__(self, path: list[ClaudeLine]) -> None:
         super().__init__()
         self.answers: dict[str, int] = {}
         self.places: dict[str, int] = {}
-        self.boundary: Line | None = None
+        self.boundary: ClaudeLine | None = None
         self.calls: set[str] = set()
         self.open_results = -1
         for line in path:
             self._take(line)
 
-    def _take(self, line: Line) -> None:
+    def _take(self, line: ClaudeLine) -> None:
         if line.is_boundary:
             self._mark()
             self.boundary = line
@@ -98,7 +98,7 @@ class _Joiner(Teller):
         self.places[line.uuid] = len(self.messages) - 1
         self.model = text(line.message, "model") or self.model
 
-    def _mark(self, summary: Line | None = None) -> None:
+    def _mark(self, summary: ClaudeLine | None = None) -> None:
         """Note a compaction: with its summary, or for a boundary that got none."""
         if summary is None and self.boundary is None:
             return
@@ -109,12 +109,12 @@ class _Joiner(Teller):
         self.compact(shown, time, kept=kept, meta=noted)
         self.boundary, self.open_results = None, -1
 
-    def _places_kept(self, boundary: Line) -> Sequence[int]:
-        found = sorted({self.places[uuid] for uuid in preserved(boundary) if uuid in self.places})
+    def _places_kept(self, boundary: ClaudeLine) -> Sequence[int]:
+        found = sorted({self.places[uuid] for uuid in kept_uuids(boundary) if uuid in self.places})
         has_segment = "preservedSegment" in mapping(boundary.raw.get("compactMetadata"))
         return range(found[0], found[-1] + 1) if found and has_segment else found
 
-    def _append(self, line: Line, message: Wire) -> None:
+    def _append(self, line: ClaudeLine, message: Wire) -> None:
         usage, answer = mapping(message.get("usage")) or None, text(message, "id")
         content = listing(message.get("content"))
         has_results = bool(content) and all(mapping(one).get("type") == "tool_result" for one in content)

@@ -15,7 +15,7 @@ NOTED = ("uuid", "parentUuid", "logicalParentUuid", "sessionId", "session_id", "
 NOTED_TOO = ("gitBranch", "subtype", "isCompactSummary", "compactMetadata", "isSidechain", "agentId", "slug")
 
 
-class Line(Struct):
+class ClaudeLine(Struct):
     """One line that has a place in the tree."""
 
     order: int
@@ -55,8 +55,8 @@ class ClaudeSession:
         """The type of the first line that has a uuid."""
         self.hidden: set[str] = set()
         """Uuids that lines of several types have: they were put there in the place of others."""
-        self.lines: list[Line] = []
-        self.known: dict[str, Line] = {}
+        self.lines: list[ClaudeLine] = []
+        self.known: dict[str, ClaudeLine] = {}
         self.roots: dict[str, str] = {}
         self.titles: list[str] = []
         self.other: Counter[str] = Counter()
@@ -105,7 +105,16 @@ class ClaudeSession:
         side = self._side(raw, name, parent, follows)
         if piece_of and not follows:
             parent = piece_of
-        line = Line(order, name, parent, follows, side, raw, message, piece_of)
+        line = ClaudeLine(
+            order=order,
+            uuid=name,
+            parent=parent,
+            follows=follows,
+            side=side,
+            raw=raw,
+            message=message,
+            piece_of=piece_of,
+        )
         self.lines.append(line)
         self.known[name] = line
 
@@ -117,9 +126,9 @@ class ClaudeSession:
         self.roots[uuid] = self.roots.get(parent or "", before)
         return text(raw, "agentId") or self.roots[uuid]
 
-    def chains(self) -> dict[str | None, list[Line]]:
+    def chains(self) -> dict[str | None, list[ClaudeLine]]:
         """Lines by side chain, the main one first."""
-        found: dict[str | None, list[Line]] = {None: []}
+        found: dict[str | None, list[ClaudeLine]] = {None: []}
         for line in self.lines:
             found.setdefault(line.side, []).append(line)
         return found
@@ -143,11 +152,11 @@ def _unsaid(message: Wire | None, known: Wire | None) -> Wire | None:
     return {**message, "content": left} if left else None
 
 
-def path_of(lines: list[Line], known: dict[str, Line]) -> list[Line]:
+def path_of(lines: list[ClaudeLine], known: dict[str, ClaudeLine]) -> list[ClaudeLine]:
     """The lines that lead to the last message, with everything that belongs to them, in file order."""
     place = {line.uuid: number for number, line in enumerate(lines)}
     last = next((line for line in reversed(lines) if line.message), None)
-    found: dict[str, Line] = {}
+    found: dict[str, ClaudeLine] = {}
     while last is not None and last.uuid not in found:
         found[last.uuid] = last
         last = _before(last, lines, place, known)
@@ -156,7 +165,9 @@ def path_of(lines: list[Line], known: dict[str, Line]) -> list[Line]:
     return sorted(found.values(), key=lambda line: line.order)
 
 
-def _before(line: Line, lines: list[Line], place: dict[str, int], known: dict[str, Line]) -> Line | None:
+def _before(
+    line: ClaudeLine, lines: list[ClaudeLine], place: dict[str, int], known: dict[str, ClaudeLine]
+) -> ClaudeLine | None:
     parent = known.get(line.parent or "")
     if parent is not None and parent.side == line.side:
         return parent
@@ -165,7 +176,7 @@ def _before(line: Line, lines: list[Line], place: dict[str, int], known: dict[st
     return None if is_root or here == 0 else lines[here - 1]
 
 
-def _belonging(lines: list[Line], path: dict[str, Line]) -> Iterator[Line]:
+def _belonging(lines: list[ClaudeLine], path: dict[str, ClaudeLine]) -> Iterator[ClaudeLine]:
     """Lines beside the path that the API saw: parallel blocks, results, compactions that kept a tail."""
     answers = {text(line.message, "id") for line in path.values() if line.message} - {""}
     chunks = [line for line in lines if line.message and text(line.message, "id") in answers]
@@ -181,23 +192,23 @@ def _belonging(lines: list[Line], path: dict[str, Line]) -> Iterator[Line]:
     kept = False
     for line in lines:  # compactions off the path: what came later hangs on a message that they kept
         if line.is_boundary:
-            kept = line.uuid not in path and any(uuid in path for uuid in preserved(line))
+            kept = line.uuid not in path and any(uuid in path for uuid in kept_uuids(line))
         if kept and (line.is_boundary or line.is_summary):
             yield line
 
 
-def _answers_of(line: Line) -> set[str]:
+def _answers_of(line: ClaudeLine) -> set[str]:
     return {text(block, "tool_use_id") for block in line.blocks("tool_result")} - {""}
 
 
-def preserved(boundary: Line) -> list[str]:
+def kept_uuids(boundary: ClaudeLine) -> list[str]:
     """The uuids of the messages that a compaction kept."""
     meta = mapping(boundary.raw.get("compactMetadata"))
     segment, messages = mapping(meta.get("preservedSegment")), mapping(meta.get("preservedMessages"))
     return strings([segment.get("headUuid"), segment.get("tailUuid"), *listing(messages.get("uuids"))])
 
 
-def calls_of(lines: list[Line]) -> dict[str, str]:
+def calls_of(lines: list[ClaudeLine]) -> dict[str, str]:
     """Which call started a side chain: by agent id, by prompt, by the uuid of the line with the call."""
     found: dict[str, str] = {}
     for line in lines:

@@ -42,10 +42,10 @@ def _is_run(record: Wire) -> bool:
 def read(recording: Recording) -> Iterator[Conversation]:
     runs = [run for row in recording.rows() for run in _runs(row.value)]
     runs.sort(key=lambda run: (text(run, "start_time"), text(run, "dotted_order")))
-    asking = [run for run in runs if run.get("run_type") == "llm" and any(_said(run))]
+    asking = [run for run in runs if run.get("run_type") == "llm" and any(_exchange(run))]
     threads: list[_RunThread] = []
     for run in asking or (run for run in runs if not run.get("parent_run_id")):
-        sent, got = _said(run)
+        sent, got = _exchange(run)
         grown = [thread for thread in threads if thread.precedes(sent)]
         thread = max(grown, key=lambda one: len(one.messages)) if grown else _RunThread(run)
         threads += [] if grown else [thread]
@@ -106,7 +106,7 @@ class _RunThread(Teller):
         )
 
 
-def _said(run: Wire) -> tuple[list[_Said], list[_Said]]:
+def _exchange(run: Wire) -> tuple[list[_Said], list[_Said]]:
     """What a run was given, and what it gave."""
     given, got = run.get("inputs"), run.get("outputs")
     return list(_messages(given, INPUTS, "user")), list(_messages(got, OUTPUTS, "assistant"))

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fanfold.cli.commands.replay import found_traces
-from fanfold.cli.progress import progress
-from fanfold.cli.saying import as_json, columns, many, say
+from fanfold.cli.saying import as_json, columns, many, progress, say
 from fanfold.cli.sizes import size
 from fanfold.core.errors import BadSetting
 

@@ -9,11 +9,9 @@ from typing import Any
 
 import click
 
-from fanfold.cli.completion import model_names
 from fanfold.cli.files import FILE, atomic_file
-from fanfold.cli.progress import show_count
-from fanfold.cli.saying import as_json, say
-from fanfold.cli.sizes import share, size
+from fanfold.cli.saying import as_json, say, show_count
+from fanfold.cli.sizes import model_names, share, size
 from fanfold.cli.sources import Source, sources
 from fanfold.cli.views import explanation, report_of
 from fanfold.config.defaults import budget_for
@@ -57,20 +55,20 @@ def fit(file: Path, out: Path | None, explain: bool, as_json: bool, **options: A
     options["strategy"] = strategies_named(options["strategy"]) or None
     reports, lines = [], []
     with atomic_file(out) as target:
-        for source in _watched(sources(file), out):
-            result = fitted(source.request, **_given(source, options))
-            target.write(_encoded(result.shape) + b"\n")
+        for source in _watch(sources(file), out):
+            result = fitted(source.request, **_options_for(source, options))
+            target.write(_encode(result.shape) + b"\n")
             reports.append(report_of(source.name, result, rows=explain))
             lines.append(explanation(source.name, result, rows=explain))
     say(reports, "\n".join(lines), as_json, beside=True)
 
 
-def _watched(found: Iterator[Source], out: Path | None) -> Iterator[Source]:
+def _watch(found: Iterator[Source], out: Path | None) -> Iterator[Source]:
     """The same, show_count for whoever waits; unless the result itself is what they watch."""
     return found if out is None and sys.stdout.isatty() else show_count(found, "conversations")
 
 
-def _given(source: Source, options: dict[str, Any]) -> dict[str, Any]:
+def _options_for(source: Source, options: dict[str, Any]) -> dict[str, Any]:
     """The options for one conversation: its own dialect, its own model unless another was named, a share in tokens."""
     given = {
         "model": source.model,
@@ -83,7 +81,7 @@ def _given(source: Source, options: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _encoded(shape: Any) -> bytes:
+def _encode(shape: Any) -> bytes:
     from fanfold.dialects.weigh import encoded, sendable
 
     return encoded((sendable(shape),))[1][1:-1]

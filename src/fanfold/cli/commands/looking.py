@@ -12,7 +12,7 @@ import fanfold
 from fanfold.cli.saying import columns, say
 from fanfold.cli.sessions import Sessions, message_count, on_session, on_store
 from fanfold.cli.views import describe, lines_of, with_ids, without_any_room
-from fanfold.core.record import Edited, Moved, Sent
+from fanfold.core.record import Edited, Move, Sent
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -42,13 +42,13 @@ def ls(sessions: Sessions, as_json: bool) -> None:
 
 def _summary(name: str, sessions: Sessions) -> Summary:
     records = sessions.records(name)
-    moves = [record for record in records if isinstance(record, Moved)]
+    moves = [record for record in records if isinstance(record, Move)]
     return Summary(
-        name,
-        message_count(sessions.store, sessions.tenant, moves),
-        sum(isinstance(record, Sent) for record in records),
-        sum(len(record.decisions) for record in records if isinstance(record, Edited)),
-        when(moves[-1].time) if moves else "",
+        name=name,
+        messages=message_count(sessions.store, sessions.tenant, moves),
+        requests=sum(isinstance(record, Sent) for record in records),
+        edits=sum(len(record.decisions) for record in records if isinstance(record, Edited)),
+        last=when(moves[-1].time) if moves else "",
     )
 
 

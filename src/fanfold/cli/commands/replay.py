@@ -9,8 +9,7 @@ import click
 import msgspec
 
 from fanfold.cli.files import FILE, atomic_file
-from fanfold.cli.progress import progress
-from fanfold.cli.saying import as_json, columns, many, say
+from fanfold.cli.saying import as_json, columns, many, progress, say
 from fanfold.cli.sizes import duration, size
 from fanfold.core.errors import BadInput
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 def found_traces(context: click.Context, argument: click.Parameter, given: tuple[str, ...]) -> list[Path]:
     """Files and folders, those that a pattern stands for included."""
-    from fanfold.replay.place import matches  # late: few commands need it
+    from fanfold.replay.reading import matches  # late: few commands need it
 
     found = click.Path(path_type=Path, exists=True)
     return [found.convert(place, argument, context) for one in given for place in matches(one)]

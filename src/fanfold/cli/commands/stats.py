@@ -9,13 +9,11 @@ import click
 import msgspec
 
 import fanfold
-from fanfold.cli.chart import as_svg, as_text
 from fanfold.cli.files import FILE, atomic_file
-from fanfold.cli.progress import show_count
-from fanfold.cli.saying import as_json, columns, many, say
+from fanfold.cli.saying import as_json, columns, many, say, show_count
 from fanfold.cli.sessions import Sessions, store_option, tenant_option
 from fanfold.cli.sources import sources
-from fanfold.cli.tally import Tally
+from fanfold.cli.tally import Tally, as_svg, as_text
 
 MOST = 10
 """The things that are listed."""

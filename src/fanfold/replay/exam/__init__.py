@@ -9,8 +9,10 @@ exam_rows(results(folder))
 
 from fanfold.replay.exam.holding import Work, hold, left
 from fanfold.replay.exam.making import chosen, prepare
-from fanfold.replay.exam.paper import CATEGORIES, GRADES, Folder, Paper, Question, Request, Sitting
-from fanfold.replay.exam.results import Result, exam_rows, results, unanswered
+from fanfold.replay.exam.paper import CATEGORIES, GRADES, Folder, Paper, Question, Sitting
+from fanfold.replay.exam.paper import PolicyRequest as Request
+from fanfold.replay.exam.results import GradedAnswer as Result
+from fanfold.replay.exam.results import exam_rows, results, unanswered
 
 __all__ = [
     "CATEGORIES",

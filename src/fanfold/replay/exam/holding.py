@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from fanfold.asking.careful import asker, room_of, window_of
-from fanfold.asking.model import Model
+from fanfold.asking.model import AskableModel
 from fanfold.core.errors import AskFailed, BadInput
 from fanfold.core.message import Message, user
 from fanfold.core.plan import Answer, Ask
@@ -27,8 +27,8 @@ from fanfold.replay.exam.paper import (
     Given,
     Item,
     Paper,
+    PolicyRequest,
     Question,
-    Request,
     Sitting,
     sheet,
 )
@@ -36,7 +36,7 @@ from fanfold.tokens import models
 from fanfold.tokens.meter import Bpe
 from fanfold.tokens.usage import cost
 
-Asked = Model | Callable[[Ask], Any] | str
+Asked = AskableModel | Callable[[Ask], Any] | str
 """Who is asked: a model, a function of a question, or the name of a model."""
 _JSON = re.compile(r"[\[{].*[\]}]", re.S)
 _ROOM = 0.8
@@ -124,7 +124,7 @@ def _paper(folder: Folder) -> Paper:
     return paper
 
 
-def _is_answered(folder: Folder, sitting: Sitting, request: Request) -> bool:
+def _is_answered(folder: Folder, sitting: Sitting, request: PolicyRequest) -> bool:
     questions = folder.questions(sitting)
     return questions is not None and folder.answers(request, len(questions)) is not None
 

@@ -11,7 +11,7 @@ from fanfold.asking.question import transcript
 from fanfold.config.defaults import meter_for
 from fanfold.core.errors import BadInput
 from fanfold.core.ids import digest
-from fanfold.replay.exam.paper import CATEGORIES, Folder, Paper, Question, Request, Sitting
+from fanfold.replay.exam.paper import CATEGORIES, Folder, Paper, PolicyRequest, Question, Sitting
 from fanfold.replay.player import TRIGGER
 from fanfold.replay.policy import policy
 from fanfold.replay.shown import Policy, Shown
@@ -114,7 +114,7 @@ def _sitting(
             shown = _last(trace, chosen_policy, window)
             code = digest(f"{SEED} {stem} {name}".encode())[:12]
             folder.write_text(f"requests/{code}.txt", written(shown))
-            requests[name] = Request(name, code, sum(shown.tokens))
+            requests[name] = PolicyRequest(name, code, sum(shown.tokens))
     tokens = sum(map(meter_for(None, trace.model).message, trace.messages[:end]))
     return Sitting(trace.name, stem, tokens, tuple(requests.values()))
 

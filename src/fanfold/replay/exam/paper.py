@@ -62,7 +62,7 @@ class Item(msgspec.Struct, frozen=True):
     given: tuple[Given, ...]
 
 
-class Request(msgspec.Struct, frozen=True):
+class PolicyRequest(msgspec.Struct, frozen=True):
     """What a policy would have sent, as the answerer gets it."""
 
     policy: str
@@ -79,7 +79,7 @@ class Sitting(msgspec.Struct, frozen=True):
     """The name of its files."""
     tokens: int
     """Those of the whole history."""
-    requests: tuple[Request, ...]
+    requests: tuple[PolicyRequest, ...]
 
 
 class Paper(msgspec.Struct, frozen=True):
@@ -110,7 +110,7 @@ class Folder:
         """The whole conversation."""
         return self._text(f"history/{sitting.stem}.txt")
 
-    def request(self, request: Request) -> str:
+    def request(self, request: PolicyRequest) -> str:
         """A reduced request."""
         return self._text(f"requests/{request.code}.txt")
 
@@ -139,14 +139,14 @@ class Folder:
         """Write the questions, or places for them."""
         self._write(f"questions/{sitting.stem}.json", questions)
 
-    def answers(self, request: Request, count: int) -> list[str] | None:
+    def answers(self, request: PolicyRequest, count: int) -> list[str] | None:
         """The answers from a request, if all are filled."""
         found = self._read(f"answers/{request.code}.json", dict[str, Any])
         answers = [str((found or {}).get(str(number), "")) for number in range(1, count + 1)]
         return answers if all(answer.strip() for answer in answers) else None
 
     def write_answers(
-        self, request: Request, questions: Sequence[Question], answers: Sequence[str] = ()
+        self, request: PolicyRequest, questions: Sequence[Question], answers: Sequence[str] = ()
     ) -> None:
         """Write the answers, or places for them beside the questions."""
         asked = {f"question {n}": one.question for n, one in enumerate(questions, 1)}
@@ -190,7 +190,7 @@ class Folder:
         (self.place / half).replace(self.place / name)
 
 
-def answer_id(sitting: Sitting, number: int, request: Request) -> str:
+def answer_id(sitting: Sitting, number: int, request: PolicyRequest) -> str:
     """By what an answer is known on a grading sheet: nobody can see from it whose it is."""
     return digest(f"{sitting.stem} {number} {request.code}".encode())[:8]
 

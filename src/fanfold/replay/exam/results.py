@@ -11,7 +11,7 @@ from fanfold.core.errors import BadInput
 from fanfold.replay.exam.paper import CATEGORIES, GRADES, Folder, Sitting, answer_id
 
 
-class Result(msgspec.Struct, frozen=True):
+class GradedAnswer(msgspec.Struct, frozen=True):
     """How one answer was graded."""
 
     session: str
@@ -26,7 +26,7 @@ class Result(msgspec.Struct, frozen=True):
     """Those of the request from which it was answered."""
 
 
-def results(place: Path | str) -> list[Result]:
+def results(place: Path | str) -> list[GradedAnswer]:
     """All graded answers of an exam."""
     folder = Folder(place)
     paper = folder.paper
@@ -35,7 +35,7 @@ def results(place: Path | str) -> list[Result]:
     return [one for sitting in paper.sittings for one in _graded(folder, sitting)]
 
 
-def _graded(folder: Folder, sitting: Sitting) -> list[Result]:
+def _graded(folder: Folder, sitting: Sitting) -> list[GradedAnswer]:
     questions, items = folder.questions(sitting), folder.grades(sitting)
     if questions is None or items is None:
         return []
@@ -45,7 +45,7 @@ def _graded(folder: Folder, sitting: Sitting) -> list[Result]:
         for request in sitting.requests
     }
     return [
-        Result(
+        GradedAnswer(
             session=sitting.name,
             policy=whose[given.id].policy,
             category=questions[item.number - 1].category,
@@ -65,7 +65,7 @@ def _graded(folder: Folder, sitting: Sitting) -> list[Result]:
 HEAD = ("policy", *CATEGORIES, "all", "unknown", "false", "questions", "tokens")
 
 
-def exam_rows(found: Sequence[Result]) -> list[tuple[str, ...]]:
+def exam_rows(found: Sequence[GradedAnswer]) -> list[tuple[str, ...]]:
     """The table: a row for each policy, the best first."""
     policies = dict.fromkeys(one.policy for one in found)
     groups = {name: [one for one in found if one.policy == name] for name in policies}
@@ -73,7 +73,7 @@ def exam_rows(found: Sequence[Result]) -> list[tuple[str, ...]]:
     return [HEAD, *(_row(name, groups[name]) for name in order)]
 
 
-def _row(name: str, some: Sequence[Result]) -> tuple[str, ...]:
+def _row(name: str, some: Sequence[GradedAnswer]) -> tuple[str, ...]:
     by_category = ([one for one in some if one.category == category] for category in CATEGORIES)
     tokens = {(one.session, one.tokens) for one in some}
     return (
@@ -86,11 +86,11 @@ def _row(name: str, some: Sequence[Result]) -> tuple[str, ...]:
     )
 
 
-def _worth(some: Sequence[Result]) -> float:
+def _worth(some: Sequence[GradedAnswer]) -> float:
     return sum(GRADES[one.grade] for one in some) / len(some) if some else 0.0
 
 
-def unanswered(found: Sequence[Result]) -> list[Result]:
+def unanswered(found: Sequence[GradedAnswer]) -> list[GradedAnswer]:
     """The questions that nobody could answer, each once."""
     able = {(one.session, one.number) for one in found if GRADES[one.grade] > 0}
     open_ = {(one.session, one.number): one for one in found if (one.session, one.number) not in able}

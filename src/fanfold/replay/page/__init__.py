@@ -7,8 +7,7 @@ from html import escape
 from importlib.resources import files
 
 from fanfold.replay.page.frontier import frontier
-from fanfold.replay.page.kept import kept
-from fanfold.replay.page.losses import losses
+from fanfold.replay.page.tables import losses, trail_table
 from fanfold.replay.page.timeline import timelines
 from fanfold.replay.played import Played
 from fanfold.replay.report import rows
@@ -39,7 +38,7 @@ def _page(played: Sequence[Played], scores: Mapping[str, Score], window: int, re
         f"<p>{talks:,} conversations · {calls:,} model calls · a window of {window:,} tokens</p></header>"
         f"{_table(scores, hues)}{''.join(f'<p class=remark>{escape(text)}</p>' for text in remarks)}"
         "<section id=trail><h2>The trail of work</h2><p class=remark>what the agent must still know, and how much of "
-        f"it stood in the requests that had to be reduced</p>{kept(scores, hues)}</section>"
+        f"it stood in the requests that had to be reduced</p>{trail_table(scores, hues)}</section>"
         f"<section id=frontier><h2>Cost and recall</h2>{frontier(scores, hues)}</section>"
         f"<section id=windows><h2>The window over time</h2>{timelines(played, hues, window)}</section>"
         f"<section id=losses><h2>The worst losses</h2>{losses(played, hues)}</section>"

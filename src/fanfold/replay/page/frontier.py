@@ -26,7 +26,7 @@ def frontier(scores: Mapping[str, Score], hues: Mapping[str, str]) -> str:
     edge = " ".join(f"{plot.x(s.cost):.1f},{plot.y(s.fresh.in_view):.1f}" for s in unbeaten(scores).values())
     points = [_point(plot, name, score, hues[name]) for name, score in scores.items()]
     parts = [f'<polyline class=edge points="{edge}"/>', *points, *_labels(plot, scores, hues)]
-    return plot.drawn(
+    return plot.draw(
         "cost and recall of each policy",
         Axis("cost in token equivalents →", short),
         Axis("↑ needed names in view", lambda share: f"{share:.0%}"),

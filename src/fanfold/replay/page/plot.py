@@ -45,7 +45,7 @@ class Plot(msgspec.Struct, frozen=True):
         """Where the lowest value stands."""
         return self.height - self.bottom
 
-    def drawn(self, title: str, across: Axis, up: Axis, parts: Iterable[str]) -> str:
+    def draw(self, title: str, across: Axis, up: Axis, parts: Iterable[str]) -> str:
         """The picture: a grid with numbers, the names of the axes, and what stands in it."""
         right = self.width - RIGHT
         lines = [

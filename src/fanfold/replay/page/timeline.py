@@ -45,7 +45,7 @@ def _strip(one: Played, hue: str, window: int) -> str:
         *(_missing(plot, lost) for lost in one.lost),
     ]
     axes = Axis("", lambda call: f"{call:,.0f}"), Axis("", short, 3)
-    picture = plot.drawn(f"{one.policy}: tokens sent in {one.conversation}", *axes, parts)
+    picture = plot.draw(f"{one.policy}: tokens sent in {one.conversation}", *axes, parts)
     return f'<figure class="{hue}"><figcaption>{_caption(one)}</figcaption>{picture}{_edits(one)}</figure>'
 
 

@@ -47,7 +47,7 @@ _SHOWING = re.compile(
 _WORD = re.compile(r"'([^']*)'|\"([^\"]*)\"|(\S+)")
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """A file that a call creates or changes, and the text that it writes."""
 
     path: str
@@ -81,23 +81,23 @@ def bare(text: str) -> str:
     return found[2] if found else text
 
 
-def changes(name: str, args: Args) -> list[Change]:
+def changes(name: str, args: Args) -> list[FileChange]:
     """The files that a call changes."""
     patches = [text for text in args.values() if isinstance(text, str) and _is_patch(text)]
     if patches:
-        return [change for text in patches for change in _patched(text)]
+        return [change for text in patches for change in _read_patch(text)]
     if listed := args.get("changes"):
-        return [Change(path, "") for path in _listed(listed)]
+        return [FileChange(path, "") for path in _paths_in(listed)]
     path = next((args[key] for key in _PATHS if isinstance(args.get(key), str)), None)
     texts = [args[key] for key in _TEXTS if isinstance(args.get(key), str)]
     if isinstance(args.get("edits"), list):
         texts += [text for edit in args["edits"] if isinstance(edit, dict) for text in _first(edit, _TEXTS)]
     if path is not None:
         makes = texts or re.match(r"(?i)create|write", name)
-        return [Change(path, texts[0] if texts else "")] if makes else []
+        return [FileChange(path, texts[0] if texts else "")] if makes else []
     ran = command(args)
     if ran is None:
-        return [Change("", texts[0])] if texts and re.match(r"(?i)edit|insert|replace", name) else []
+        return [FileChange("", texts[0])] if texts and re.match(r"(?i)edit|insert|replace", name) else []
     return list(_by_shell(bare(ran)))
 
 
@@ -107,25 +107,25 @@ def _is_patch(text: str) -> bool:
     )
 
 
-def _patched(text: str) -> Iterator[Change]:
+def _read_patch(text: str) -> Iterator[FileChange]:
     heads = list(_PATCHED.finditer(text))
     for head, after in zip(heads, [*heads[1:], None], strict=True):
         body = text[head.end() : after.start() if after else None]
         added = [
             line[1:] for line in body.splitlines() if line.startswith("+") and not line.startswith("+++")
         ]
-        yield Change((head[1] or head[2]).strip(), "\n".join(added))
+        yield FileChange((head[1] or head[2]).strip(), "\n".join(added))
 
 
-def _listed(listed: Any) -> Iterable[str]:
+def _paths_in(listed: Any) -> Iterable[str]:
     if isinstance(listed, dict):
         return [str(path) for path in listed]
     return [one["path"] for one in listed if isinstance(one, dict) and isinstance(one.get("path"), str)]
 
 
-def _by_shell(text: str) -> Iterator[Change]:
-    made = [Change(found["path"].strip("'\""), found["text"]) for found in _HEREDOC.finditer(text)]
-    made += [Change(found[1].strip("'\""), "") for found in _IN_PLACE.finditer(text)]
+def _by_shell(text: str) -> Iterator[FileChange]:
+    made = [FileChange(found["path"].strip("'\""), found["text"]) for found in _HEREDOC.finditer(text)]
+    made += [FileChange(found[1].strip("'\""), "") for found in _IN_PLACE.finditer(text)]
     yield from (one for one in made if "$" not in one.path)  # nobody knows what a variable stands for
 
 

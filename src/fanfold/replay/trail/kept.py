@@ -9,7 +9,7 @@ import msgspec
 
 from fanfold.core.message import Message
 from fanfold.replay.shown import Shown
-from fanfold.replay.trail.marks import KINDS, Mark, marks, squeezed
+from fanfold.replay.trail.marks import KINDS, Mark, marks, squeeze
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ class _Block:
     """A block of a request, and what was looked for in it."""
 
     def __init__(self, text: str) -> None:
-        self.text = squeezed(text)
+        self.text = squeeze(text)
         self.looked = 0
         """So many marks, from the first."""
         self.found: set[int] = set()
@@ -91,7 +91,7 @@ class Watch:
             self._kept[mark.kind] += n in there
             self._missed[n] += n not in there
 
-    def squeezed(self, shown: Shown) -> Iterator[str]:
+    def squeeze(self, shown: Shown) -> Iterator[str]:
         """The blocks of a request, with one space between words."""
         return (self._block(text).text for text in shown.texts)
 

@@ -69,7 +69,7 @@ class Mark(msgspec.Struct, frozen=True):
     """It counts no more in requests that hold the message of this number: something newer has come."""
 
 
-def squeezed(text: str) -> str:
+def squeeze(text: str) -> str:
     """A text with one space between words: how lines are broken does not matter."""
     return " ".join(text.split())
 
@@ -78,14 +78,16 @@ def marks(messages: Sequence[Message]) -> list[Mark]:
     """The trail of a conversation, in order."""
     done = steps(messages)
     found = [
-        *_alone("person's words", _asked(messages)),
-        *_newest("plan", _planned(done)),
-        *_alone("files edited", ((step.number, _tail(one.path)) for step, one in _changed(done) if one.path)),
+        *_alone("person's words", _requests(messages)),
+        *_newest("plan", _plans(done)),
+        *_alone(
+            "files edited", ((step.number, _tail(one.path)) for step, one in _file_changes(done) if one.path)
+        ),
         *_newest_of_each("newest change", _lines_changed(done)),
         *_alone("commands run", _commands(done)),
-        *_newest_of_each("outcome of checks", _checked(done)),
-        *_alone("failures", _failed(done)),
-        *_alone("said", _said(messages)),
+        *_newest_of_each("outcome of checks", _outcomes(done)),
+        *_alone("failures", _failures(done)),
+        *_alone("said", _sayings(messages)),
         *_alone("files read", _read(done)),
     ]
     return sorted(found, key=lambda mark: mark.number)
@@ -120,20 +122,20 @@ def _newest_of_each(kind: str, found: Sorted) -> Iterator[Mark]:
         yield from _newest(kind, [(number, group) for one, number, group in found if one == sort])
 
 
-def _asked(messages: Sequence[Message]) -> Found:
+def _requests(messages: Sequence[Message]) -> Found:
     for number, message in enumerate(messages):
         if message.is_request and message.text.strip() and not _INJECTED.match(message.text):
-            yield number, (squeezed(message.text)[:_WORDS].strip(),)
+            yield number, (squeeze(message.text)[:_WORDS].strip(),)
 
 
-def _planned(done: Sequence[Step]) -> Groups:
+def _plans(done: Sequence[Step]) -> Groups:
     """Each state of the plan; tasks that are added one by one are one plan until all are done."""
     found: Groups = []
     tasks = _Tasks()
     for step in done:
         items = acts.plan(step.args) or tasks.take(step)
         if items:
-            found.append((step.number, [(squeezed(item)[:_WORDS].strip(),) for item in items]))
+            found.append((step.number, [(squeeze(item)[:_WORDS].strip(),) for item in items]))
     return found
 
 
@@ -158,7 +160,7 @@ class _Tasks:
         return None
 
 
-def _changed(done: Sequence[Step]) -> Iterator[tuple[Step, acts.Change]]:
+def _file_changes(done: Sequence[Step]) -> Iterator[tuple[Step, acts.FileChange]]:
     for step in done:
         if step.ended is not False and not step.output.startswith("The user doesn't want"):
             yield from ((step, change) for change in acts.changes(step.call.name, step.args))
@@ -167,8 +169,8 @@ def _changed(done: Sequence[Step]) -> Iterator[tuple[Step, acts.Change]]:
 def _lines_changed(done: Sequence[Step]) -> Sorted:
     """The first lines of each change that has any, by the file."""
     found: Sorted = []
-    for step, change in _changed(done):
-        lines = [line for line in map(squeezed, change.text.splitlines()) if len(line) >= _SHORT]
+    for step, change in _file_changes(done):
+        lines = [line for line in map(squeeze, change.text.splitlines()) if len(line) >= _SHORT]
         if lines:
             found.append((change.path, step.number, [(line[:_LINE].strip(),) for line in lines[:_LINES]]))
     return found
@@ -177,35 +179,35 @@ def _lines_changed(done: Sequence[Step]) -> Sorted:
 def _commands(done: Sequence[Step]) -> Found:
     for step in done:
         if text := acts.command(step.args):
-            ways = dict.fromkeys(squeezed(one)[:_COMMAND].strip() for one in (text, acts.bare(text)))
+            ways = dict.fromkeys(squeeze(one)[:_COMMAND].strip() for one in (text, acts.bare(text)))
             yield step.number, tuple(ways)
 
 
-def _checked(done: Sequence[Step]) -> Sorted:
+def _outcomes(done: Sequence[Step]) -> Sorted:
     """The last line with a count in the output of each check; where packages are told one by one, one that failed."""
     found: Sorted = []
     for step in done:
         sort = next((sort for sort, check in _CHECKS if step.command and check.search(step.command)), None)
-        lines = [squeezed(line) for line in step.output.splitlines() if _COUNTED.search(line)] if sort else []
+        lines = [squeeze(line) for line in step.output.splitlines() if _COUNTED.search(line)] if sort else []
         if sort and lines:
             line = next((line for line in reversed(lines) if line.startswith("FAIL")), lines[-1])
             found.append((sort, step.number, [(line[:_LINE].strip(),)]))
     return found
 
 
-def _failed(done: Sequence[Step]) -> Found:
+def _failures(done: Sequence[Step]) -> Found:
     for step in done:
         if step.ended is False:
-            lines = [line for line in map(squeezed, step.output.splitlines()) if len(line) >= _SHORT]
+            lines = [line for line in map(squeeze, step.output.splitlines()) if len(line) >= _SHORT]
             lines = [line for line in lines if not _BESIDE.match(line)]
             wrong = [line for line in lines if _WRONG.search(line)] or lines[-1:]
             yield step.number, tuple(line[:_LINE].strip() for line in wrong[:1])
 
 
-def _said(messages: Sequence[Message]) -> Found:
+def _sayings(messages: Sequence[Message]) -> Found:
     for number, message in enumerate(messages):
         if message.role == "assistant":
-            parts = (squeezed(part.strip(" \t#*->")) for part in _END.split(message.text))
+            parts = (squeeze(part.strip(" \t#*->")) for part in _END.split(message.text))
             yield (
                 number,
                 tuple(part[:_SENTENCE].strip() for part in [p for p in parts if len(p) >= _SHORT][:1]),

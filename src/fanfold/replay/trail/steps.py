@@ -66,9 +66,16 @@ def _step(number: int, call: Call, result: Result, running: dict[str, str]) -> S
         command = running.get(str(args["session_id"]))
     if command and (waiting := _SESSION.search(text[:400])):
         running[waiting[1]] = command
-    ended = _ended(call.name, args, result)
+    ended = _end_of(call.name, args, result)
     output = _CUTTING.sub("", _HEAD.sub("", text, count=1)).strip()
-    return Step(number, call, args, output, None if ended and _hides(command) else ended, command)
+    return Step(
+        number=number,
+        call=call,
+        args=args,
+        output=output,
+        ended=None if ended and _hides(command) else ended,
+        command=command,
+    )
 
 
 def _hides(command: str | None) -> bool:
@@ -76,7 +83,7 @@ def _hides(command: str | None) -> bool:
     return command is not None and _PIPED.search(command) is not None
 
 
-def _ended(name: str, args: acts.Args, result: Result) -> bool | None:
+def _end_of(name: str, args: acts.Args, result: Result) -> bool | None:
     """By an error flag, an exit code, or the shape of a known answer; never by a word in a text."""
     text = result.text
     if _REFUSED.match(text):

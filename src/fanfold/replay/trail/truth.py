@@ -16,7 +16,7 @@ import msgspec
 from fanfold.core.message import Message, text_of
 from fanfold.replay.shown import Shown
 from fanfold.replay.trail import acts
-from fanfold.replay.trail.marks import squeezed
+from fanfold.replay.trail.marks import squeeze
 from fanfold.replay.trail.steps import Step, steps
 
 _SIGN = r"(?:→|⇒|->|=>|—|–|:|\(|\[|;|,)\s*"
@@ -66,7 +66,7 @@ def claims(text: str) -> Iterator[Claim]:
             if bad != good and not _SOLVED.search(line):
                 bare = _ITEM.sub("", line)
                 passage = bare if start == number else "\n".join(lines[start : number + 1])
-                yield Claim(squeezed(bare), good, squeezed(passage))
+                yield Claim(squeeze(bare), good, squeeze(passage))
 
 
 class Witness:
@@ -75,8 +75,8 @@ class Witness:
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages = messages
         self._steps = steps(messages)
-        self._outputs = [squeezed(step.output) for step in self._steps]
-        self._commands = [squeezed(acts.bare(step.command or "")) for step in self._steps]
+        self._outputs = [squeeze(step.output) for step in self._steps]
+        self._commands = [squeeze(acts.bare(step.command or "")) for step in self._steps]
         self._said: list[str] = []
         """All messages so far."""
         self._seen: set[str] = set()
@@ -86,7 +86,7 @@ class Witness:
     def hear(self, shown: Shown, before: int) -> None:
         """Take in a request after so many messages."""
         self._said += [
-            squeezed(text_of(message, unescaped=True)) for message in self._messages[len(self._said) : before]
+            squeeze(text_of(message, unescaped=True)) for message in self._messages[len(self._said) : before]
         ]
         for text in shown.texts:
             if text not in self._seen:

@@ -77,7 +77,13 @@ class Visit:
                 self.found(str(error))
             except (TypeError, ValueError, AttributeError, LookupError, OverflowError) as error:
                 self.found(f"a value that is none of its kind ({error})")
-        return Report(place, tuple(self.findings), self.sessions, self.lines, self.blobs)
+        return Report(
+            place=place,
+            findings=tuple(self.findings),
+            sessions=self.sessions,
+            lines=self.lines,
+            blobs=self.blobs,
+        )
 
     def found(self, what: str, *, repaired: bool = False) -> None:
         """Say that something is not as it should be."""

@@ -49,7 +49,7 @@ def audited(words: str, old: Span, view: View, budget: Budget, *, whole: bool = 
     room = _room(old, view, budget)
     room = msgspec.structs.replace(room, total=max(0, room.total - view.count(words)))
     past = past_of(view, _TOOLS)
-    return audit(words, story_of(old, view, past), room, view.count, names_of(old, view, past))
+    return audit(words, story_of(old, view, past), room, view.count, names_of(old, view, past, room.names))
 
 
 def bounded(words: str, view: View, budget: Budget, most: float) -> str:

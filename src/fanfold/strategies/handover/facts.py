@@ -46,7 +46,7 @@ class Said(msgspec.Struct, frozen=True, gc=False):
     """Whether it says this to the person, and calls nothing."""
 
 
-class Step(msgspec.Struct, frozen=True, gc=False):
+class DoneCall(msgspec.Struct, frozen=True, gc=False):
     """A call, and how it ended."""
 
     entry: str
@@ -67,7 +67,7 @@ class Step(msgspec.Struct, frozen=True, gc=False):
         return self.address or self.entry
 
 
-Item = Asked | Said | Step
+Item = Asked | Said | DoneCall
 
 
 def items(messages: Iterable[tuple[str, Message]], tools: Tools) -> Iterator[Item]:
@@ -77,7 +77,7 @@ def items(messages: Iterable[tuple[str, Message]], tools: Tools) -> Iterator[Ite
     for entry, message in messages:
         yield from read(entry, message, tools, calls, running)
     for use in calls.values():
-        yield Step("", use)
+        yield DoneCall("", use)
 
 
 def read(
@@ -113,7 +113,7 @@ def _resumed(calls: dict[str, Use], running: dict[str, str]) -> dict[str, Use]:
     }
 
 
-def step_of(entry: str, number: int, result: Result, use: Use | None) -> Step:
+def step_of(entry: str, number: int, result: Result, use: Use | None) -> DoneCall:
     """A call that ended."""
     text = result.text
     known = use or Use("other", result.name or "tool", "")
@@ -121,7 +121,7 @@ def step_of(entry: str, number: int, result: Result, use: Use | None) -> Step:
     if known.kind == "agent":
         report = _said(entry, text, report=True)
         answer = " / ".join(report.telling[:4]) or report.first
-    return Step(
+    return DoneCall(
         entry,
         known,
         ended(result, use),

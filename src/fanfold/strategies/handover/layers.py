@@ -20,7 +20,7 @@ from fanfold.core.plan import Plan, Strategy, ask
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
 from fanfold.strategies.handover.first import first_request
-from fanfold.strategies.handover.names import Known, Sight, names_in, ordered, words_in
+from fanfold.strategies.handover.names import Known, Sight, names_in, ordered, sights_of, words_in
 from fanfold.strategies.handover.past import Past, past_of
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.seal import sealed, unsealed
@@ -37,10 +37,12 @@ MEMORY = 0.58
 MOST, _PIECES, _ANEW = 8, 8, 0.7
 """So many layers may stand; where less than the eighth part of their room is left, all are written anew in so much of
 it."""
-_SMALL, _MORE = 18_000, 1.14
+_LITTLE, _MORE = 18_000, 1.14
 """In a room smaller than this, layers may take so much more: there, what is told in brief is most of what there is."""
 _NAMES, _OUTPUTS = (0.33, 0.4), (0.16, 0.14)
 """What names and lines about outputs take of a layer, in a small room and in others."""
+_CONSIDERED = 12
+"""So many times the room for names is read for them, newest first: older names would hardly rank high enough."""
 _WORTH = 0.75
 """A layer takes no more than this share of the rows that it stands for."""
 _TRIES, _FILLED, _MARK = 4, 0.03, 24
@@ -53,6 +55,10 @@ _GIVEN = 4
 """So much slower names grow old that came with the person's words: no reference brings them back."""
 _USER = 0.5
 """What the person's words take of a layer, rules and the first request aside."""
+_SMALL = 4_000
+"""Tokens of a window in which what people said needs the room, whatever the target."""
+_SPEECH = 0.75
+"""The share of the target that the hand-over of a talk without tools may take."""
 _SMALLER = 0.85
 """With the person's words, no more than this."""
 
@@ -87,7 +93,8 @@ def digest(
         if view.tokens <= budget.goal and view.fits(budget) and not hidden:
             return
         past = past_of(view, table)
-        layers = written(view) if layered and not hidden else []
+        # In plain talk a later word may change an earlier one, and what matters is ranked over all of it.
+        layers = written(view) if layered and not hidden and not past.plain else []
         old, page, room = _choose(view, budget, kept, layers, memory, past)
         if page is None:
             return
@@ -105,16 +112,31 @@ def digest(
     return digest
 
 
+def _least(room: int, past: Past) -> int:
+    """What may be filled, however low the target is: in a small window, half of it in plain talk."""
+    if past.plain:
+        return room // 2 if room <= _SMALL else room // 10
+    return room // 3
+
+
+def _share(most: int, layers: Sequence[Row], past: Past) -> int:
+    """What a hand-over may take of the room for all: in plain talk there is but one."""
+    if past.plain:
+        return most
+    return int(_ANEW * most) if layers else most // 2
+
+
 def _choose(
     view: View, budget: Budget, kept: Sequence[Row], layers: Sequence[Row], memory: float, past: Past
 ) -> tuple[Span, Page | None, Room]:
     """The rows that go and their hand-over: another layer behind those that stand, or all of them anew."""
-    free = max(budget.goal - view.frame.tokens, (budget.room - view.frame.tokens) // 3)
-    most = int(memory * (_MORE if _is_small(view, budget) else 1.0) * max(0, free))
+    free = max(budget.goal - view.frame.tokens, _least(budget.room - view.frame.tokens, past))
+    share = memory * (_MORE if _is_small(view, budget) else 1.0)
+    most = int((max(memory, _SPEECH) if past.plain else share) * max(0, free))
     left = most - sum(row.tokens for row in layers)
     if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
         return _stretch(view, budget, [*kept, *layers], min(left, most // 2), past)
-    return _stretch(view, budget, kept, int(_ANEW * most) if layers else most // 2, past)
+    return _stretch(view, budget, kept, _share(most, layers, past), past)
 
 
 def _question(old: Span, layers: Sequence[Row]) -> list[Message]:
@@ -152,7 +174,7 @@ def _fill(
 
 def _is_small(view: View, budget: Budget) -> bool:
     """Whether the frame leaves little room."""
-    return budget.room - view.frame.tokens < _SMALL
+    return budget.room - view.frame.tokens < _LITTLE
 
 
 def written(view: View) -> list[Row]:
@@ -170,12 +192,16 @@ def _leads(first: Row, view: View) -> bool:
 
 def _forgets(row: Row, view: View) -> bool:
     """Whether a row hides what a person ruled or asked first: there was no room for it when the row was made."""
-    text = "\n".join(message.text for message in row.messages)
-    said = [words_of(message.text) for message in map(view.said, row.asked) if message is not None]
-    asked = [words for words in said if words.speaker in ("person", "context")]
-    first = asked[0].text[:_RECOGNISED] if asked else ""
-    rules = (rule for words in asked for rule in words.rules if strict(rule))
-    return " ".join(first.split()) not in " ".join(text.split()) or any(rule not in text for rule in rules)
+    known: dict[str, tuple[Row, bool]] = view.memory.setdefault("forgets", {})
+    if row.id not in known or known[row.id][0] is not row:
+        text = "\n".join(message.text for message in row.messages)
+        said = [words_of(message.text) for message in map(view.said, row.asked) if message is not None]
+        asked = [words for words in said if words.speaker in ("person", "context")]
+        first = asked[0].text[:_RECOGNISED] if asked else ""
+        rules = (rule for words in asked for rule in words.rules if strict(rule))
+        tells = " ".join(first.split()) in " ".join(text.split()) and all(rule in text for rule in rules)
+        known[row.id] = row, not tells
+    return known[row.id][1]
 
 
 def _stands_behind(view: View, kept: Sequence[Row], layers: Sequence[Row]) -> bool:
@@ -210,14 +236,16 @@ def _stretch(
         names, outputs = int(_NAMES[wide] * own), int(_OUTPUTS[wide] * own) if view.refs else 0
         total = min(spare, int(_SMALLER * old.tokens) - _MARK)
         user = min(total, budget.window // 10, most if tight else int(_USER * most))
-        room = Room(total, user, own - names - outputs, names, outputs)
+        room = Room(total=total, user=user, story=own - names - outputs, names=names, outputs=outputs)
+        if past.plain:
+            room = Room(total=min(total, own), user=min(total, own), story=own)
         told = outline_of(old, view, room, past)
         taken = min(total, view.count(told.page().text) + names) + _MARK
         free = goal - (view.tokens - old.tokens + taken)
         if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken) or view.tokens <= goal:
             break
         reserve = taken if free > 0 else taken - free
-    page = told.page(names_of(old, view, past))
+    page = told.page(names_of(old, view, past, room.names))
     return old, page if page.text else None, room
 
 
@@ -229,7 +257,7 @@ def spare_of(view: View, budget: Budget) -> int:
 
 def page_of(old: Span, view: View, room: Room, past: Past, *, told: str = "") -> Page:
     """The hand-over of some rows, with the story that a model told of them, if one did."""
-    return outline_of(old, view, room, past, told=told).page(names_of(old, view, past))
+    return outline_of(old, view, room, past, told=told).page(names_of(old, view, past, room.names))
 
 
 def outline_of(old: Span, view: View, room: Room, past: Past, *, told: str = "") -> Outline:
@@ -252,29 +280,30 @@ def story_of(old: Span, view: View, past: Past) -> Story:
         ),
         refs=view.refs or {},
         root=past.root,
+        plain=past.plain,
         words=tuple(text for row in old.rows if (text := story_in(unsealed(row) or ""))),
     )
 
 
-def names_of(old: Span, view: View, past: Past) -> Iterator[tuple[str, str]]:
+def names_of(old: Span, view: View, past: Past, room: int) -> Iterator[tuple[str, str]]:
     """The names of some rows by rank, with the reference of their output; none that is still in view."""
     taken, refs = set(old.covers), view.refs or {}
     shown = words_in([row for row in view.rows if row.id not in taken], view)
     where: dict[str, str] = {}
     sights: dict[str, Sight] = {}
+    left = float(_CONSIDERED * room)
     for age, (entry, message) in enumerate(_newest_first(old.rows, view)):
+        if left < 0:
+            break
         for number, part in enumerate(message.parts if message.role != "assistant" else ()):
             if isinstance(part, Result | Text):
                 address = f"{entry}#{number}"
                 found = names_in(address, part, view)
                 old_by = age if isinstance(part, Result) else age // _GIVEN
-                for name, times in found.items():
-                    seen = sights.get(name)
-                    if seen is None:
-                        where[name] = refs.get(address, "")
-                        sights[name] = Sight(old_by, len(found), times)
-                    else:
-                        sights[name] = seen.again(times)
+                new = sights_of(found, sights, old_by)
+                left -= sum(map(len, new)) / 3
+                where.update(dict.fromkeys(new, refs.get(address, "")))
+                sights |= {name: sights[name].again(found[name]) for name in found if name in sights} | new
     hidden = {name: sight for name, sight in sights.items() if name not in shown}
     pinned = frozenset(identifiers("\n".join(view.pinned_texts)))
     known = Known(pinned, frozenset(past.named), past.used, past.spoken)

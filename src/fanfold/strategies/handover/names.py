@@ -12,7 +12,14 @@ import msgspec
 from fanfold.core.message import Call, Part, Result, Text, text_of
 from fanfold.core.view import Row, View
 from fanfold.strategies.handover.evidence import ANSI
-from fanfold.text.identifiers import identifiers_counted, lines_of, may_hold_names, weights_of
+from fanfold.text.identifiers import (
+    MOST_READ,
+    identifiers_counted,
+    lines_of,
+    may_hold_names,
+    names_among,
+    weights_of,
+)
 from fanfold.text.patterns import pattern
 
 _APART = bytes(one if chr(one).isalnum() or one == 10 else 32 for one in range(128)) + b" " * 128
@@ -73,13 +80,25 @@ class Sight(NamedTuple):
         return Sight(self.age, self.among, self.times + times)
 
 
+class Spelled(msgspec.Struct, frozen=True, gc=False):
+    """What a part that is in view spells out."""
+
+    part: Part
+    spelling: str
+    """Its words in which names may stand."""
+    words: frozenset[str]
+    """The same, without what stands around them."""
+
+
 def guessable(*names: str) -> set[str]:
     """Those of some names that anybody could write without having seen them."""
-    lines = "\n".join(names)  # one search for all: a session has a hundred thousand names
+    # One search for all, but for hashes: a session has a hundred thousand names.
+    odd = [name for name in names if not name.isalnum() or name.isdigit() or name.startswith(("u00", "0x0"))]
+    lines = "\n".join(odd)
     found = {line[0] for line in _GUESSED.finditer(lines)}
     for folder in _INNER:
         if folder in lines:
-            found.update([name for name in names if folder in name])
+            found.update([name for name in odd if folder in name])
     return found
 
 
@@ -93,19 +112,34 @@ def ordered(sights: Mapping[str, Sight], known: Known) -> list[str]:
     easy = guessable(*sights) - told
     left = [name for name in sights if name not in easy]
     used = frozenset(words_of(" ".join(known.used)))
-    endings = lines_of([name.rpartition("/")[2].lower() for name in left], _APART)
+    depths = {sight: _depth(*sight) for sight in set(sights.values())}
     ranks: list[float] = []
-    for name, line, ending in zip(left, lines_of(left, _APART), endings, strict=True):
-        age, among, times = sights[name]
-        rank = _AGE * log1p(age / _WHILE) + _LIST * (log1p(among) - log1p(times))
+    for name, line in zip(left, lines_of(left, _APART), strict=True):
+        depth = depths[sights[name]]
         if name in told:
             wanted = (name not in known.pinned) * 8 + (name not in known.named) * 4 + (name in known.used) * 2
-            ranks.append((wanted + 1) * _STEP + rank)
+            ranks.append((wanted + 1) * _STEP + depth)
+        elif b" " not in line and len(line) < _HASHED:  # of one piece, as most hashes and numbers are
+            close = _KIN * (line in used) + _SAID * (line.lower() in known.spoken)
+            ranks.append(_HARD + depth - close)
         else:
             kinship = _share(line.split(), used)
-            close = _KIN * kinship + _SAID * _share(ending.split(), known.spoken)
-            ranks.append(_HARD + rank - close + _doubt(name, kinship))
+            ending = words_of(name.rpartition("/")[2].lower())
+            close = _KIN * kinship + _SAID * _share(ending, known.spoken)
+            ranks.append(_HARD + depth - close + _doubt(name, kinship))
     return [left[at] for at in sorted(range(len(left)), key=ranks.__getitem__)]
+
+
+def _depth(age: int, among: int, times: int) -> float:
+    """How far down a name stands because of where it was seen."""
+    return _AGE * log1p(age / _WHILE) + _LIST * (log1p(among) - log1p(times))
+
+
+def sights_of(names: Mapping[str, int], known: Mapping[str, object], age: int) -> dict[str, Sight]:
+    """Where those names of a part stood that are not known yet."""
+    new = {name: times for name, times in names.items() if name not in known}
+    once = Sight(age, len(names))
+    return {name: once if times == 1 else Sight(age, len(names), times) for name, times in new.items()}
 
 
 def _share(words: list[bytes], known: frozenset[bytes]) -> float:
@@ -129,7 +163,12 @@ def names_in(address: str, part: Result | Text | Call, view: View) -> Mapping[st
     found = known.get(address)
     if found is None or found[0] is not part:
         text = part.raw[:_ARGUMENTS] if isinstance(part, Call) else part.text
-        found = known[address] = part, identifiers_counted(ANSI.sub("", text) if "\x1b" in text else text)
+        shown: Spelled | None = view.memory.get("words", {}).get(address)
+        if "\x1b" in text or len(text) > MOST_READ or shown is None or shown.part is not part:
+            names = identifiers_counted(ANSI.sub("", text) if "\x1b" in text else text)
+        else:
+            names = names_among(shown.spelling)
+        found = known[address] = part, names
         if len(known) > _KEPT:
             del known[next(iter(known))]
     return found[1]
@@ -140,23 +179,26 @@ def words_in(rows: Iterable[Row], view: View, but: Set[str] = frozenset()) -> fr
 
     Plain words are none of them, for no name is one. `but` are addresses of parts that do not count.
     """
-    known: dict[str, tuple[Part, frozenset[str]]] = view.memory.get("words", {})
-    read: dict[str, tuple[Part, frozenset[str]]] = {}
+    known: dict[str, Spelled] = view.memory.get("words", {})
+    read: dict[str, Spelled] = {}
     for row in rows:
         parts = (part for message in row.messages for part in message.parts)
         for number, part in enumerate(parts):
             address = f"{row.id}#{number}"
             if address not in but:
                 found = known.get(address)
-                read[address] = found if found and found[0] is part else (part, _words(text_of(part)))
+                read[address] = found if found and found.part is part else _spell(part)
     view.memory["words"] = read
-    return frozenset().union(*(words for _, words in read.values()))
+    return frozenset().union(*[found.words for found in read.values()])
 
 
-def _words(text: str) -> frozenset[str]:
-    apart = f"{may_hold_names(text)} ".encode("utf-8", "replace").translate(_AROUND).decode()
+def _spell(part: Part) -> Spelled:
+    spelling = may_hold_names(text_of(part))
+    apart = f"{spelling} ".encode("utf-8", "replace").translate(_AROUND).decode()
     words = apart.replace(". ", " ").replace(": ", " ").split()
-    return frozenset((*words, *[word.partition(":")[0] for word in words if ":" in word]))
+    return Spelled(
+        part, spelling, frozenset((*words, *[word.partition(":")[0] for word in words if ":" in word]))
+    )
 
 
 def chosen(names: Iterable[str], shown: frozenset[str], tokens: float) -> list[str]:

@@ -13,7 +13,7 @@ import msgspec
 
 from fanfold.core.message import Message
 from fanfold.core.view import Row, View
-from fanfold.strategies.handover.facts import Asked, Item, Said, Step, read
+from fanfold.strategies.handover.facts import Asked, DoneCall, Item, Said, read
 from fanfold.strategies.handover.names import words_of
 from fanfold.strategies.handover.tongue import Tongue, tongue_of
 from fanfold.strategies.handover.tools import Tools, Use
@@ -63,6 +63,8 @@ class Past(msgspec.Struct, frozen=True):
     named: tuple[str, ...]
     used: frozenset[str]
     spoken: frozenset[bytes]
+    plain: bool = False
+    """Whether nobody called a tool."""
 
 
 def past_of(view: View, tools: Tools) -> Past:
@@ -93,6 +95,8 @@ def past_of(view: View, tools: Tools) -> Past:
         named=tuple(dict.fromkeys(chain.from_iterable(chapter.named for chapter in told))),
         used=frozenset().union(*(chapter.used for chapter in told)),
         spoken=frozenset().union(*(chapter.spoken for chapter in told)),
+        plain=not any(chapter.waiting or chapter.answered for chapter in found.values())
+        and not any(isinstance(item, DoneCall) for chapter in told for item in chapter.items),
     )
 
 
@@ -148,7 +152,7 @@ def _read(
         if message is not None:
             items += read(entry, message, tools, open_calls, ongoing)
     asked = [item for item in items if isinstance(item, Asked)]
-    steps = [item for item in items if isinstance(item, Step)]
+    steps = [item for item in items if isinstance(item, DoneCall)]
     spoken = [item.first for item in items if isinstance(item, Said)]
     spoken += [item.words.own[:_READ] for item in asked]
     return Chapter(
@@ -168,7 +172,7 @@ def _read(
 
 
 def _lasts(item: Item) -> bool:
-    if isinstance(item, Step):
+    if isinstance(item, DoneCall):
         return bool(item.use.plan) or item.use.task is not None
     return isinstance(item, Asked)
 
@@ -181,7 +185,7 @@ def tongue_for(asked: Iterable[Asked], said: Iterable[Said]) -> Tongue:
 
 def folders_of(items: Iterable[Item]) -> tuple[str, ...]:
     """The folders of the files that calls name from the root on."""
-    paths = (item.use.path for item in items if isinstance(item, Step))
+    paths = (item.use.path for item in items if isinstance(item, DoneCall))
     return tuple([path.rpartition("/")[0] for path in paths if path.startswith("/")])
 
 

@@ -12,9 +12,9 @@ from functools import cached_property, partial
 import msgspec
 
 from fanfold.core.edit import RECALL
-from fanfold.strategies.handover.facts import Asked, Item, Said, Step
+from fanfold.strategies.handover.facts import Asked, DoneCall, Item, Said
 from fanfold.strategies.handover.tongue import Tongue
-from fanfold.strategies.handover.tools import Change
+from fanfold.strategies.handover.tools import FileEdit
 from fanfold.text.cutting import short
 from fanfold.text.patterns import pattern
 
@@ -113,23 +113,25 @@ class Story(msgspec.Struct, frozen=True, dict=True):
     """Stories that a model told of the stretch in earlier summaries."""
     told: str = ""
     """The story that a model tells of it now; it had the earlier ones before it."""
+    plain: bool = False
+    """Whether it is a talk without tools."""
 
     @cached_property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[DoneCall, ...]:
         """The calls of the stretch."""
-        return tuple([item for item in self.items if type(item) is Step])
+        return tuple([item for item in self.items if type(item) is DoneCall])
 
     @cached_property
-    def later_steps(self) -> tuple[Step, ...]:
+    def later_steps(self) -> tuple[DoneCall, ...]:
         """The calls behind the stretch."""
-        return tuple([item for item in self.later if type(item) is Step])
+        return tuple([item for item in self.later if type(item) is DoneCall])
 
     def at(self, path: str) -> str:
         """A path as it is told; one at the root itself with the folder that it is in."""
         below = path.removeprefix(self.root)
         return below if "/" in below or below == path else f"{self.root.rsplit('/', 2)[-2]}/{below}"
 
-    def ref(self, step: Step) -> str:
+    def ref(self, step: DoneCall) -> str:
         """The reference by which an output is looked up, in brackets."""
         ref = self.refs.get(step.address)
         return f" ({ref})" if ref else ""
@@ -141,7 +143,7 @@ def plan(story: Story) -> Iterator[Line]:
         return
     items: dict[str, tuple[str, str]] = {}
     entries: list[str] = []
-    for step in (item for item in (*story.before, *story.items) if isinstance(item, Step)):
+    for step in (item for item in (*story.before, *story.items) if isinstance(item, DoneCall)):
         if step.use.plan and step.ended.ok is not False:
             items = {str(at): item for at, item in enumerate(step.use.plan)}
             entries = [step.entry]
@@ -162,7 +164,7 @@ def plan(story: Story) -> Iterator[Line]:
 
 def files(story: Story) -> Iterator[Line]:
     """Each file that was changed, how often, and its newest change; the file that was changed last comes last."""
-    found: dict[str, list[tuple[Step, Change]]] = {}
+    found: dict[str, list[tuple[DoneCall, FileEdit]]] = {}
     for step in story.steps:
         for change in step.use.changes if step.ended.ok is not False else ():
             if change.path:
@@ -174,7 +176,7 @@ def files(story: Story) -> Iterator[Line]:
         yield Line(entries=entries, tell=partial(_file, path, changes, story))
 
 
-def _file(path: str, changes: Sequence[tuple[Step, Change]], story: Story) -> Forms:
+def _file(path: str, changes: Sequence[tuple[DoneCall, FileEdit]], story: Story) -> Forms:
     step, newest = changes[-1]
     head = f"{story.at(path)}: {_verbs(changes, story.tongue)}"
     sure = any(one.ended.ok for one, _ in changes)
@@ -183,7 +185,7 @@ def _file(path: str, changes: Sequence[tuple[Step, Change]], story: Story) -> Fo
     return (f"{head}; {short(told, 100)}", f"{head}; {told}") if told else (head, head)
 
 
-def _verbs(changes: Sequence[tuple[Step, Change]], tongue: Tongue) -> str:
+def _verbs(changes: Sequence[tuple[DoneCall, FileEdit]], tongue: Tongue) -> str:
     words = {"written": tongue.created, "changed": tongue.changed, "deleted": tongue.deleted}
     counts = Counter(
         tongue.moved.format(change.to) if change.verb == "moved" else words[change.verb]
@@ -204,7 +206,7 @@ def _change(new: str) -> str:
 
 def done(story: Story) -> Iterator[Line]:
     """One line a command, where it was run last; what was read, searched and changed between two of them in one."""
-    group: list[Step] = []
+    group: list[DoneCall] = []
     counts = Counter((step.use.kind, step.use.subject) for step in story.steps)
     last = {(step.use.kind, step.use.subject): step for step in story.steps}
     for step in story.steps:
@@ -223,16 +225,16 @@ def done(story: Story) -> Iterator[Line]:
         yield _group(group, story)
 
 
-def _group(steps: Sequence[Step], story: Story) -> Line:
+def _group(steps: Sequence[DoneCall], story: Story) -> Line:
     return Line(entries=tuple([step.source for step in steps]), tell=partial(_together, steps, story))
 
 
-def _is_small(step: Step) -> bool:
+def _is_small(step: DoneCall) -> bool:
     """Whether a step is told together with those beside it."""
     return step.use.kind in ("read", "search", "edit", "write", "patch") and step.ended.ok is not False
 
 
-def _together(group: Sequence[Step], story: Story) -> Forms:
+def _together(group: Sequence[DoneCall], story: Story) -> Forms:
     """Some small steps in a row: what was read, searched and changed, each once."""
     tongue = story.tongue
     told = []
@@ -256,7 +258,7 @@ def _together(group: Sequence[Step], story: Story) -> Forms:
     return "; ".join(told) or group[0].use.tool, ""
 
 
-def _line(step: Step, story: Story, times: int) -> Forms:
+def _line(step: DoneCall, story: Story, times: int) -> Forms:
     tongue = story.tongue
     match step.use.kind:
         case "shell":
@@ -289,7 +291,7 @@ def _paths(text: str, story: Story) -> str:
     )
 
 
-def _command(step: Step, story: Story, times: int) -> Forms:
+def _command(step: DoneCall, story: Story, times: int) -> Forms:
     command = " ".join(step.use.subject[:600].split()) or step.use.tool
     told = step.ended.line if step.ended.check and (step.ended.counted or step.ended.ok is not False) else ""
     counted = f": {short(told, 60)}" if step.ended.counted else ""
@@ -300,7 +302,7 @@ def _command(step: Step, story: Story, times: int) -> Forms:
     return f"$ {short(command, _BRIEF)}{how}{counted}{ref}", full
 
 
-def _how(step: Step, tongue: Tongue) -> str:
+def _how(step: DoneCall, tongue: Tongue) -> str:
     """How a step ended, if that is known."""
     if step.ended.ok is None or step.ended.counted:
         return ""
@@ -312,7 +314,7 @@ def _how(step: Step, tongue: Tongue) -> str:
 
 def checks(story: Story) -> Iterator[Line]:
     """The newest run of each test, build and lint, with the line that says how it ended."""
-    newest: dict[str, Step] = {}
+    newest: dict[str, DoneCall] = {}
     for step in story.steps:
         if step.ended.check:
             newest.pop(step.ended.check, None)
@@ -340,18 +342,18 @@ def failures(story: Story) -> Iterator[Line]:
         yield Line(entries=(steps[at].source,), tell=partial(_failure, at, steps, story))
 
 
-def _failure(at: int, steps: Sequence[Step], story: Story) -> Forms:
+def _failure(at: int, steps: Sequence[DoneCall], story: Story) -> Forms:
     how = steps[at].ended
     what = how.check or f"{_verb(steps[at])}{short(_paths(steps[at].use.subject, story), 64)}"
     wrong = [short(how.error, 140), "" if how.line in how.error else short(how.line, 90)]
     return f"{what}: {'; '.join(filter(None, wrong))} → {_solution(at, steps, story)}", ""
 
 
-def _verb(step: Step) -> str:
+def _verb(step: DoneCall) -> str:
     return "$ " if step.use.kind == "shell" else f"{step.use.tool} "
 
 
-def _key(step: Step) -> str:
+def _key(step: DoneCall) -> str:
     """By which a later step is told to be another try of the same."""
     if step.ended.check:
         return step.ended.check
@@ -360,7 +362,7 @@ def _key(step: Step) -> str:
     return f"{step.use.kind} {step.use.changes[0].path if step.use.changes else step.use.subject}"
 
 
-def _solution(at: int, steps: Sequence[Step], story: Story) -> str:
+def _solution(at: int, steps: Sequence[DoneCall], story: Story) -> str:
     """What was changed until the same thing went well; or that it was tried again and nothing shows how it ended."""
     key = _key(steps[at])
     changed: dict[str, None] = {}
@@ -382,7 +384,7 @@ def _solution(at: int, steps: Sequence[Step], story: Story) -> str:
     return ended
 
 
-def _told(step: Step, story: Story) -> str:
+def _told(step: DoneCall, story: Story) -> str:
     return short(_paths(step.use.subject, story), 60)
 
 
@@ -420,7 +422,7 @@ def outputs(story: Story, told: str) -> Iterator[Line]:
 
 def other_outputs(story: Story, told: str) -> Iterator[Line]:
     """What is left of the outputs: nothing but references, by what was called."""
-    groups: dict[str, list[Step]] = {}
+    groups: dict[str, list[DoneCall]] = {}
     for step in _untold(story, told, _SLIGHT):
         called = next(iter(step.use.subject.split()), "") if step.use.kind == "shell" else ""
         groups.setdefault(short(f"{_verb(step)}{called}".strip(), _CALLED), []).append(step)
@@ -431,14 +433,14 @@ def other_outputs(story: Story, told: str) -> Iterator[Line]:
             yield Line(f"{called} ({refs})", "", tuple(step.entry for step in some))
 
 
-def _untold(story: Story, told: str, least: int) -> list[Step]:
+def _untold(story: Story, told: str, least: int) -> list[DoneCall]:
     """The steps with an output of more than so many characters that no line names."""
     refs = {ref for some in _REFS.findall(told) for ref in some.split(", ")}
     steps = (step for step in story.steps if step.size > least and step.use.kind != "plan")
     return [step for step in steps if (ref := story.refs.get(step.address)) and ref not in refs]
 
 
-def _label(step: Step, story: Story) -> str:
+def _label(step: DoneCall, story: Story) -> str:
     subject = _paths(" ".join(step.use.subject[:300].split()), story)
     return short(f"{_verb(step)}{subject.rsplit('/', 2)[-1] if step.use.kind == 'read' else subject}", 44)
 

@@ -7,7 +7,8 @@ later sentence changes a value, the earlier one is replaced.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
 
 from fanfold.strategies.handover.ruling import SENTENCE, strict
 from fanfold.text.patterns import finder, pattern
@@ -41,21 +42,38 @@ _COMMON = frozenset(
         "moved longer",
     )
 )
+_NAME = pattern(
+    r"(?:(?<!\A)(?<![.!?:]\s)(?<![A-Za-z\d])|(?:(?<=\A)|(?<=\s))(?=[A-Za-z]+[^\x00-\x7f]))"
+    r"[A-Z][A-Za-z]*[a-z]\w*?(?![a-zA-Z\d])"
+)
+"""A name: a word with a capital letter, but for the first of an English sentence."""
+_ANNOUNCED = 16
+"""Characters of a sentence that says no more than that something changes."""
+RULES = 4
+"""The rank of what forbids, demands or limits."""
 _LEAST = 0.4
-"""The share of words that two sentences about the same thing have in common."""
+"""The share of words that two sentences about the same names have in common."""
+_SAME = 0.5
+"""The same for sentences that share no name, of the words of both."""
 
 
+@lru_cache(maxsize=1_000)
 def rank(sentence: str) -> int:
     """How much a sentence matters: 4 what forbids, demands or limits, 3 what states or wants, 0 small talk."""
     if _SMALL.match(sentence) or not any(map(str.isalnum, sentence)):
         return 0
     if strict(sentence):
-        return 4
-    if _WANTS(sentence):
+        return RULES
+    if _WANTS(sentence) or (_CHANGES(sentence) and names_something(sentence)):
         return 3
     if sentence.rstrip().endswith(("?", "？")):
         return 1
     return 2 if _VALUE.search(sentence) else 1
+
+
+def names_something(sentence: str) -> bool:
+    """Whether there is a name or a number in a sentence; its first letter says nothing."""
+    return _VALUE.search(sentence[1:]) is not None
 
 
 def weighty(text: str, replaced: frozenset[str] = frozenset(), least: int = 3) -> str:
@@ -64,20 +82,52 @@ def weighty(text: str, replaced: frozenset[str] = frozenset(), least: int = 3) -
     return " ".join(piece for piece in pieces if piece not in replaced and rank(piece) >= least)
 
 
-def replaced(texts: Sequence[str]) -> frozenset[str]:
+def pieces(text: str) -> list[tuple[str, str]]:
+    """The sentences of a text, each with what stands between it and the next one."""
+    found, at = [], 0
+    for gap in SENTENCE.finditer(text):
+        found.append((text[at : gap.start()], gap[0]))
+        at = gap.end()
+    return [(piece, gap) for piece, gap in (*found, (text[at:], "")) if piece.strip()]
+
+
+@lru_cache(maxsize=8)  # a plan asks several times, and always for the same
+def replaced(texts: tuple[str, ...]) -> frozenset[str]:
     """The sentences of which a later one changes the value."""
-    seen: list[tuple[str, frozenset[str]]] = []
+    seen: list[tuple[str, _About]] = []
     gone: set[str] = set()
     for text in texts:
-        for piece in (piece.strip() for piece in SENTENCE.split(text[:4_000])):
-            if not 8 < len(piece) <= 240 or rank(piece) < 2:
+        changes = False
+        for piece in (piece.strip() for piece, _ in pieces(text[:4_000])):
+            changes = bool(_CHANGES(piece)) or (changes and len(piece) > _ANNOUNCED)
+            if not 8 < len(piece) <= 240 or rank(piece) < 1:
                 continue
-            words = frozenset(_WORD.findall(piece.lower())) - _COMMON
-            if _CHANGES(piece):
-                gone.update(old for old, about in seen[-200:] if old != piece and _alike(about, words))
-            seen.append((piece, words))
+            about = _about(piece)
+            gone.update(old for old, known in seen[-200:] if old != piece and about.replaces(known, changes))
+            seen.append((piece, about))
+            changes = changes and len(piece) <= _ANNOUNCED  # "Correction." is about the sentence behind it
     return frozenset(gone)
 
 
-def _alike(old: frozenset[str], new: frozenset[str]) -> bool:
-    return bool(old) and len(old & new) >= max(1, _LEAST * min(len(old), len(new))) and bool(old & new)
+class _About(NamedTuple):
+    """What a sentence is about: its words, and the names in it, among them the value."""
+
+    words: frozenset[str]
+    names: frozenset[str]
+
+    def replaces(self, old: _About, changes: bool) -> bool:
+        """Whether this sentence changes the value that another one gave."""
+        shared = len(self.words & old.words)
+        least = min(len(self.words), len(old.words))
+        if len(self.names) > 1 and len(old.names) > 1:
+            if not self.names & old.names or self.names == old.names:
+                return False
+            return shared >= _LEAST * least if changes else self.words == old.words
+        return changes and 2 * shared >= max(2, _SAME * (len(self.words) + len(old.words)))
+
+
+def _about(sentence: str) -> _About:
+    names = frozenset(_NAME.findall(sentence))
+    known = {name.lower() for name in names}
+    words = frozenset(_WORD.findall(sentence.lower()))
+    return _About(words - _COMMON - known, names)

@@ -76,7 +76,7 @@ _MOST = 6_000
 """Characters of a text that are looked at for what it changes."""
 
 
-class Change(msgspec.Struct, frozen=True, gc=False):
+class FileEdit(msgspec.Struct, frozen=True, gc=False):
     """What a call does to one file."""
 
     path: str
@@ -94,7 +94,7 @@ class Use(msgspec.Struct, frozen=True, gc=False):
     tool: str
     subject: str
     """What it is about: a command, a path, a pattern, an address, a question."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FileEdit, ...] = ()
     plan: tuple[tuple[str, str], ...] = ()
     """The items of a plan, and the state of each, where it has one."""
     session: str = ""
@@ -199,7 +199,7 @@ def _command(args: Mapping[str, Any]) -> str:
     return (inside[1].strip().strip("\"'") if inside else value) if isinstance(value, str) else ""
 
 
-def _changes(kind: str, args: Mapping[str, Any]) -> Iterator[Change]:
+def _changes(kind: str, args: Mapping[str, Any]) -> Iterator[FileEdit]:
     path = _first(args, _PATHS) or ""
     if kind == "patch" or "*** Begin Patch" in str(args.get("input") or args.get("patch") or ""):
         yield from _patched(
@@ -207,20 +207,20 @@ def _changes(kind: str, args: Mapping[str, Any]) -> Iterator[Change]:
         )
         yield from _listed(args.get("changes"))
     elif kind == "delete":
-        yield Change(path, "deleted")
+        yield FileEdit(path, "deleted")
     elif kind == "move":
         to = _first(args, ("destination", "to", "new_path", "target")) or ""
-        yield Change(path, "moved", to=to)
+        yield FileEdit(path, "moved", to=to)
     elif kind == "write":
-        yield Change(path, "written", (_first(args, _TEXTS) or "")[:_MOST])
+        yield FileEdit(path, "written", (_first(args, _TEXTS) or "")[:_MOST])
     elif path:
         edits = args.get("edits")
         some = [one for one in edits if isinstance(one, Mapping)] if isinstance(edits, list) else [args]
         new = "\n".join(_first(one, _TEXTS) or "" for one in some)
-        yield Change(path, "changed", new[:_MOST])
+        yield FileEdit(path, "changed", new[:_MOST])
 
 
-def _listed(changes: object) -> Iterator[Change]:
+def _listed(changes: object) -> Iterator[FileEdit]:
     """The changes of a patch that names its files in a list or as the keys of an object."""
     if isinstance(changes, Mapping):
         verbs = {"add": "written", "update": "changed", "delete": "deleted", "create": "written"}
@@ -229,17 +229,17 @@ def _listed(changes: object) -> Iterator[Change]:
             verb = next(
                 (verbs[key] for key in kinds if key in verbs), verbs.get(str(kinds.get("type")), "changed")
             )
-            yield Change(str(path), verb, str(kinds.get("content") or "")[:_MOST])
+            yield FileEdit(str(path), verb, str(kinds.get("content") or "")[:_MOST])
     elif isinstance(changes, list):
         for one in changes:
             if isinstance(one, Mapping) and _first(one, _PATHS):
                 verb = {"add": "written", "delete": "deleted"}.get(
                     str(one.get("kind") or one.get("type")), "changed"
                 )
-                yield Change(_first(one, _PATHS) or "", verb, str(one.get("diff") or "")[:_MOST])
+                yield FileEdit(_first(one, _PATHS) or "", verb, str(one.get("diff") or "")[:_MOST])
 
 
-def _patched(patch: str) -> Iterator[Change]:
+def _patched(patch: str) -> Iterator[FileEdit]:
     """The files of a patch, each with the lines that it adds."""
     verbs = {"Add": "written", "Update": "changed", "Delete": "deleted"}
     heads = list(_PATCHED.finditer(patch))
@@ -253,7 +253,7 @@ def _patched(patch: str) -> Iterator[Change]:
             end = heads[at + 2].start()
         body = patch[head.end() : end].split("\n")
         new = "\n".join(line[1:] for line in body if line.startswith("+"))
-        yield Change(head[2], verbs[head[1]] if not to else "moved", new[:_MOST], to or "")
+        yield FileEdit(head[2], verbs[head[1]] if not to else "moved", new[:_MOST], to or "")
 
 
 def _planned(tool: str, args: Mapping[str, Any]) -> Use:

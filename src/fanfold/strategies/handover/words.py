@@ -16,7 +16,10 @@ from fanfold.text.patterns import pattern
 
 Speaker = Literal["person", "context", "summary", "notice"]
 _SUMMARY = pattern(
-    r"\A\s*(?:This session is being continued from a previous conversation|<state_snapshot>|<conversation_summary>|"
+    r"\A\s*(?:```\w*\s*)?(?:<(?:scratchpad|analysis)>[\s\S]{0,60000}?</(?:scratchpad|analysis)>\s*)?"
+    r"(?:This session is being continued from a previous conversation|<state_snapshot>|<conversation_summary>|"
+    r"You were originally given instructions from a user over one or more turns|##? Conversation Summary\b|"
+    r"## Goal\n[\s\S]{0,20000}?\n## (?:Discoveries|Accomplished|Progress|Key Decisions)\b|"
     r"<summary>|\[summary of [\d,]+ messages?|<CONVERSATION SUMMARY>|"
     r"Another language model started to solve this problem and produced a summary|"
     r"(?:#+ )?(?:Conversation |Session )?Summary (?:of|from) (?:the |our )?(?:previous|earlier|prior|conversation)|"
@@ -64,10 +67,8 @@ class Words(msgspec.Struct, frozen=True, gc=False):
     document: bool = False
     """Whether most of it is a document, or something pasted."""
 
-    @property
-    def rules(self) -> list[str]:
-        """The sentences in which the person commands or forbids."""
-        return [] if self.speaker != "person" else list(dict.fromkeys(sentences(rules([self.own]))))
+    rules: tuple[str, ...] = ()
+    """The sentences in which the person commands or forbids."""
 
     def ruling_lines(self) -> Iterator[str]:
         """The lines of a document that command or forbid: not a person's rules, but what its reader must know."""
@@ -84,7 +85,7 @@ def words_of(text: str) -> Words:
     if _NOTICE.match(text):
         given = _ARGUMENTS.search(text)
         said = given[1].strip() if given else ""
-        return Words("person", said, said) if said else Words("notice", text.strip())
+        return _person(said, said) if said else Words("notice", text.strip())
     if _SUMMARY.match(text):
         return Words("summary", _told(text))
     if _CONTEXT.match(text):
@@ -94,8 +95,18 @@ def words_of(text: str) -> Words:
         return Words("notice", text.strip())
     own = _FENCE.sub("\n", plain)
     if len(own) <= _MATERIAL:
-        return Words("person", plain, own, len(own) < len(plain) // 2)
-    return Words("person", plain, _spoken(own), True)
+        return _person(plain, own, document=len(own) < len(plain) // 2)
+    return _person(plain, _spoken(own), document=True)
+
+
+def _person(text: str, own: str, *, document: bool = False) -> Words:
+    return Words(
+        speaker="person",
+        text=text,
+        own=own,
+        document=document,
+        rules=tuple(dict.fromkeys(sentences(rules([own])))),
+    )
 
 
 def _spoken(text: str) -> str:

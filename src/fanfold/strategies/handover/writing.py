@@ -11,9 +11,11 @@ from fanfold.strategies.handover.facts import Asked
 from fanfold.strategies.handover.names import folders_of
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.sections import Line, Story
+from fanfold.strategies.handover.speech import speech
 from fanfold.strategies.handover.talk import replaced, weighty
 from fanfold.strategies.handover.tongue import quoted
 from fanfold.text.cutting import clip_text, cut, short
+from fanfold.text.identifiers import may_hold_names
 
 Measure = Callable[[str], int]
 _FOUND = 0.23
@@ -81,7 +83,7 @@ class Outline(msgspec.Struct, frozen=True):
         """The hand-over. `names` are the names that matter, best first, each with a reference or none."""
         found, spare, tongue = [*self.sections], self.spare, self.story.tongue
         told = "\n".join([line.text for _, lines in found for line in lines])
-        rows = _rows(names, told, min(self.room.names, spare), self.measure, self.story.refs)
+        rows = _rows(names, may_hold_names(told), min(self.room.names, spare), self.measure, self.story.refs)
         spare -= _add(found, tongue.names, rows, min(self.room.names + 64, spare), self.measure)
         self._add_outputs(found, told, min(self.room.outputs, spare))
         return _page(found, self.story, self.room.total)
@@ -120,7 +122,7 @@ def outline(story: Story, room: Room, measure: Measure) -> Outline:
     for at, (name, lines, share) in enumerate(wanted):
         part = int(left * share / sum(other for _, _, other in wanted[at:]))
         left -= _add(found, getattr(tongue, name), lines, part, measure, more=tongue.more)
-    return Outline(tuple(found), story, room, spare - whole + left, measure)
+    return Outline(sections=tuple(found), story=story, room=room, spare=spare - whole + left, measure=measure)
 
 
 def _weight(lines: Sequence[Line], room: float) -> float:
@@ -217,7 +219,7 @@ def _rows(
             break
         groups.setdefault(ref, []).append(name)
         folders.update(folders_of(name))
-    where = {ref: (address,) for address, ref in refs.items() if ref in groups}
+    where = {ref: (address,) for address, ref in (refs.items() if groups else ()) if ref in groups}
     return [
         Line(f"{' | '.join(some)}{f' ({ref})' if ref else ''}", "", where.get(ref, ()))
         for ref, some in groups.items()
@@ -282,7 +284,9 @@ def _add_user(
     persons = [item for item in asked if item.words.speaker == "person"]
     if not all_requests:
         persons = persons or asked[:1]
-    gone = replaced([item.words.own for item in (*persons, *_later(story))])
+    if story.plain and all_requests:
+        return _add_speech(found, persons, story, room, measure)
+    gone = replaced(tuple([item.words.own for item in (*persons, *_later(story))]))
     begins = not any(isinstance(item, Asked) and item.words.speaker == "person" for item in story.before)
     tasks = list(_tasks(persons, gone, story, begins=begins))
     if not all_requests:
@@ -321,6 +325,31 @@ def _add_instructions(
     lines = [line for item in told for line in _demands(item, story)]
     left = min(room.total // 6, max(_BEGINNING, (room.user - taken) // 2))
     return _add(found, story.tongue.instructions, lines, left, measure)
+
+
+def _add_speech(
+    found: list[tuple[str, list[Line]]],
+    persons: Sequence[Asked],
+    story: Story,
+    room: Room,
+    measure: Measure,
+) -> int:
+    """What people said in a talk without tools; how the first request begins comes before all else."""
+    tongue, first, rest = story.tongue, list[Line](), persons
+    taken = sum(measure(heading) + _LINE for heading in (tongue.task, tongue.rules))
+    begins = not any(isinstance(item, Asked) and item.words.speaker == "person" for item in story.before)
+    if begins and persons:
+        text = _within(_shortened(persons[0].words.text, _QUOTED), (room.user - taken) // 2, measure)
+        first = [Line(text, "", (persons[0].entry,))] if text else []
+        rest = persons[1:]
+        taken += sum(measure(line.text) + _LINE for line in first)
+    rules, others, more = speech(rest, _later(story), room.user - taken, measure)
+    found += [
+        (heading, lines)
+        for heading, lines in ((tongue.task, [*first, *others]), (tongue.rules, rules))
+        if lines
+    ]
+    return taken + more
 
 
 def _later(story: Story) -> list[Asked]:

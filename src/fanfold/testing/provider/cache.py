@@ -80,7 +80,7 @@ def bill_marks(cache: PromptCache, blocks: Sequence[PricedBlock], seed: str, min
     """Caching by marks: each mark finds what an earlier mark left within 20 blocks, and leaves the rest."""
     sums, links = list(accumulate(item.tokens for item in blocks)), chain(blocks, seed)
     marks = [at for at, item in enumerate(blocks) if item.mark and sums[at] >= minimum]
-    read = max((_found(cache, links, sums, at) for at in marks), default=0)
+    read = max((_find(cache, links, sums, at) for at in marks), default=0)
     for at in marks:
         cache.keep(links[at], SECONDS.get(blocks[at].mark or "", SECONDS["5m"]))
     long = max((sums[at] for at in marks if blocks[at].mark == "1h"), default=0)
@@ -90,6 +90,6 @@ def bill_marks(cache: PromptCache, blocks: Sequence[PricedBlock], seed: str, min
     return Bill(sums[-1] if sums else 0, read, written_5m, written_1h)
 
 
-def _found(cache: PromptCache, links: Sequence[bytes], sums: Sequence[int], mark: int) -> int:
+def _find(cache: PromptCache, links: Sequence[bytes], sums: Sequence[int], mark: int) -> int:
     nearest = range(mark, max(-1, mark - LOOK_BACK), -1)
     return next((sums[at] for at in nearest if cache.has(links[at])), 0)

@@ -117,7 +117,7 @@ class Provider:
         """One request at a time, so that ids, bills and records do not depend on the threads."""
         path, _, query = target.partition("?")
         door = find(path)
-        request = Received(door.name, method, path, query, headers, raw=raw)
+        request = Received(api=door.name, method=method, path=path, query=query, headers=headers, raw=raw)
         with self._lock:
             try:
                 return self._admit(door, request)
@@ -137,7 +137,7 @@ class Provider:
             return Rejection(f"Unknown request URL: {request.method} {request.path}.", status=404)
         if self._key is not None and self._key not in _keys(request):
             return Rejection("Incorrect API key provided.", status=401)
-        return door.api.oversized(len(request.raw), self._limits)
+        return door.api.refuse_large(len(request.raw), self._limits)
 
     def _judge(self, door: Door, request: Received) -> Scripted | None:
         body = {"max_tokens": self.window, **request.body} if door.counts else request.body
@@ -148,8 +148,8 @@ class Provider:
         request = replace(request, tokens=total(prompt))
         if door.counts:
             self.requests.append(replace(request, status=200, verdict="counted"))
-            return _whole(door.api.counted(request.tokens), self._id(request))
-        refused = door.api.crowded(prompt, request.body, self.window)
+            return _whole(door.api.word_count(request.tokens), self._id(request))
+        refused = door.api.refuse_long(prompt, request.body, self.window)
         if refused is not None:
             return self._refuse(door.api, request, refused)
         return self._play(door.api, request, prompt)
@@ -176,7 +176,16 @@ class Provider:
     def _say(self, api: ProviderApi, request: Received, prompt: list[PricedBlock], turn: Turn) -> Scripted:
         bill = api.charge(self._cache, prompt, request, self._minimum)
         name = Name(self._digest(request))
-        reply = api.reply(Order(request, turn, name, bill, self._seal, self._count(request.model)))
+        reply = api.reply(
+            Order(
+                request=request,
+                turn=turn,
+                name=name,
+                bill=bill,
+                seal=self._seal,
+                count=self._count(request.model),
+            )
+        )
         billed = replace(request, status=200, verdict="accepted", usage=api.usage(reply), cached=bill.read)
         self.requests.append(billed)
         if not request.stream:

@@ -25,7 +25,7 @@ class Seal:
 
     def open(self, text: str) -> dict[str, Any] | None:
         """The payload of a text this seal closed; nothing for a forged or foreign one."""
-        raw = _decoded(text)
+        raw = _decode(text)
         mac, body = raw[len(MARK) : len(MARK) + 16], raw[len(MARK) + 16 :]
         if not raw.startswith(MARK) or not hmac.compare_digest(mac, self._mac(body)):
             return None
@@ -34,13 +34,13 @@ class Seal:
 
     def foreign(self, text: str) -> bool:
         """Whether the text does not even claim to come from such a server."""
-        return not _decoded(text).startswith(MARK)
+        return not _decode(text).startswith(MARK)
 
     def _mac(self, body: bytes) -> bytes:
         return hmac.new(self.key, body, hashlib.sha256).digest()[:16]
 
 
-def _decoded(text: str) -> bytes:
+def _decode(text: str) -> bytes:
     standard = text.replace("-", "+").replace("_", "/").rstrip("=")
     try:
         return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)

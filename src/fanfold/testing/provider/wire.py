@@ -48,7 +48,7 @@ def pieces(text: str, most: int = 4) -> list[str]:
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
-def enumerated(value: Any) -> Iterator[tuple[int, Wire]]:
+def with_places(value: Any) -> Iterator[tuple[int, Wire]]:
     """The objects of a list with their places."""
     yield from enumerate(objects(value))
 

@@ -46,7 +46,7 @@ def charge(cache: PromptCache, blocks: Sequence[PricedBlock], request: Received,
     return bill_marks(cache, salted, request.model, minimum)
 
 
-def crowded(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection | None:
+def refuse_long(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection | None:
     """Prompt and `max_tokens` share one window."""
     used, asked = total(blocks), body.get("max_tokens", 0)
     if used > window:
@@ -57,7 +57,7 @@ def crowded(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection
     return Rejection(text + "decrease input length or `max_tokens` and try again")
 
 
-def oversized(size: int, limits: Limits) -> Rejection | None:
+def refuse_large(size: int, limits: Limits) -> Rejection | None:
     if size <= limits.anthropic_bytes:
         return None
     text = f"Request exceeds the maximum allowed number of bytes ({limits.anthropic_bytes / MEBIBYTE:g} MB)."
@@ -68,7 +68,7 @@ def unreadable(problem: str) -> Rejection:
     return Rejection(f"The request body is not valid JSON: {problem}")
 
 
-def counted(tokens: int) -> Wire:
+def word_count(tokens: int) -> Wire:
     return {"input_tokens": tokens}
 
 
@@ -140,10 +140,10 @@ def _thoughts(order: Order) -> list[Wire]:
     turn, wanted = order.turn, section(order.request.body, "thinking").get("type") in ("enabled", "adaptive")
     texts = [("thinking", turn.thinking), ("redacted_thinking", turn.hidden)] if wanted else []
     given = [(kind, text) for kind, text in texts if text]
-    return [_thought(order, kind, text, place, len(given)) for place, (kind, text) in enumerate(given)]
+    return [_thought_block(order, kind, text, place, len(given)) for place, (kind, text) in enumerate(given)]
 
 
-def _thought(order: Order, kind: str, text: str, place: int, of: int) -> Wire:
+def _thought_block(order: Order, kind: str, text: str, place: int, of: int) -> Wire:
     shown = text if kind == "thinking" else ""
     payload = {"reply": order.name.digest[:24], "place": place, "of": of, "text": fingerprint(shown)}
     if kind == "thinking":
@@ -153,14 +153,14 @@ def _thought(order: Order, kind: str, text: str, place: int, of: int) -> Wire:
 
 def _usage(order: Order, content: list[Wire]) -> Wire:
     bill, calls = order.bill, [canonical(part) for part in content if part["type"] == "tool_use"]
-    thought = order.thought if content and "thinking" in content[0]["type"] else 0
+    thought = order.thought_tokens if content and "thinking" in content[0]["type"] else 0
     kept = {"ephemeral_5m_input_tokens": bill.written_5m, "ephemeral_1h_input_tokens": bill.written_1h}
     return {
         "input_tokens": bill.fresh,
         "cache_creation_input_tokens": bill.written,
         "cache_read_input_tokens": bill.read,
         "cache_creation": kept,
-        "output_tokens": order.spoken(order.turn.text, *calls) + thought,
+        "output_tokens": order.spoken_tokens(order.turn.text, *calls) + thought,
         "service_tier": "standard",
     }
 

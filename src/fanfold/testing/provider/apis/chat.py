@@ -12,7 +12,7 @@ from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, sect
 from .openai import charge as charge
 from .openai import error as error
 from .openai import model as model
-from .openai import oversized as oversized
+from .openai import refuse_large as refuse_large
 from .openai import streams as streams
 from .openai import unreadable as unreadable
 from .order import CREATED, Order, event, total
@@ -32,7 +32,7 @@ def blocks(body: Wire, count: Count) -> list[PricedBlock]:
     return tools + [block(message, count) for message in objects(body.get("messages"))]
 
 
-def crowded(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection | None:
+def refuse_long(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection | None:
     """Prompt and completion share one window."""
     used, asked = total(blocks), body.get("max_completion_tokens") or body.get("max_tokens") or 0
     if used + asked <= window:
@@ -47,7 +47,7 @@ def crowded(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection
     return Rejection(head + text, param="messages", code="context_length_exceeded")
 
 
-def counted(tokens: int) -> Wire:
+def word_count(tokens: int) -> Wire:
     """Chat Completions count no tokens; this is the count all the same."""
     return {"input_tokens": tokens}
 
@@ -96,14 +96,14 @@ def _call(order: Order, nth: int) -> Wire:
 
 
 def _usage(order: Order, calls: list[Wire]) -> Wire:
-    spoken = order.spoken(order.turn.text, *(canonical(call["function"]) for call in calls))
-    completion = spoken + order.thought
+    spoken = order.spoken_tokens(order.turn.text, *(canonical(call["function"]) for call in calls))
+    completion = spoken + order.thought_tokens
     return {
         "prompt_tokens": order.bill.total,
         "completion_tokens": completion,
         "total_tokens": order.bill.total + completion,
         "prompt_tokens_details": {"cached_tokens": order.bill.read, "audio_tokens": 0},
-        "completion_tokens_details": {"reasoning_tokens": order.thought, "audio_tokens": 0},
+        "completion_tokens_details": {"reasoning_tokens": order.thought_tokens, "audio_tokens": 0},
     }
 
 

@@ -41,7 +41,7 @@ def charge(cache: PromptCache, blocks: Sequence[PricedBlock], request: Received,
     return bill_prefix(cache, blocks, f"gemini {request.model}", minimum, 1)
 
 
-def crowded(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection | None:
+def refuse_long(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection | None:
     """The input has to fit; output has a window of its own."""
     used = total(blocks)
     if used <= window:
@@ -50,7 +50,7 @@ def crowded(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection
     return Rejection(text)
 
 
-def oversized(size: int, limits: Limits) -> Rejection | None:
+def refuse_large(size: int, limits: Limits) -> Rejection | None:
     if size <= limits.gemini_bytes:
         return None
     return Rejection(f"Request payload size exceeds the limit: {limits.gemini_bytes} bytes.")
@@ -60,12 +60,12 @@ def unreadable(problem: str) -> Rejection:
     return Rejection(f"Invalid JSON payload received. {problem}")
 
 
-def counted(tokens: int) -> Wire:
+def word_count(tokens: int) -> Wire:
     return {"totalTokens": tokens, "promptTokensDetails": [{"modality": "TEXT", "tokenCount": tokens}]}
 
 
 def reply(order: Order) -> Wire:
-    parts = [*_thoughts(order), *_spoken(order)]
+    parts = [*_thoughts(order), *_spoken_parts(order)]
     candidate = {
         "content": {"role": "model", "parts": parts},
         "finishReason": STOPS[order.turn.why],
@@ -108,7 +108,7 @@ def _thoughts(order: Order) -> list[Wire]:
     return [{"text": order.turn.thinking, "thought": True}]
 
 
-def _spoken(order: Order) -> list[Wire]:
+def _spoken_parts(order: Order) -> list[Wire]:
     turn = order.turn
     parts: list[Wire] = [{"text": turn.text}] if turn.text or not turn.calls else []
     parts += [{"functionCall": _call(order, nth)} for nth in range(len(turn.calls))]
@@ -126,14 +126,14 @@ def _call(order: Order, nth: int) -> Wire:
 
 def _usage(order: Order, parts: list[Wire]) -> Wire:
     calls = [canonical(part["functionCall"]) for part in parts if "functionCall" in part]
-    spoken, bill = order.spoken(order.turn.text, *calls), order.bill
+    spoken, bill = order.spoken_tokens(order.turn.text, *calls), order.bill
     found: Wire = {"promptTokenCount": bill.total, "candidatesTokenCount": spoken}
-    if order.thought:
-        found["thoughtsTokenCount"] = order.thought
+    if order.thought_tokens:
+        found["thoughtsTokenCount"] = order.thought_tokens
     if bill.read:
         found["cachedContentTokenCount"] = bill.read
     found["promptTokensDetails"] = [{"modality": "TEXT", "tokenCount": bill.total}]
-    return {**found, "totalTokenCount": bill.total + spoken + order.thought}
+    return {**found, "totalTokenCount": bill.total + spoken + order.thought_tokens}
 
 
 def _chunks(reply: Wire) -> Iterator[Wire]:

@@ -27,7 +27,7 @@ def charge(cache: PromptCache, blocks: Sequence[PricedBlock], request: Received,
     return bill_prefix(cache, blocks, seed, minimum, STEP)
 
 
-def oversized(size: int, limits: Limits) -> Rejection | None:
+def refuse_large(size: int, limits: Limits) -> Rejection | None:
     if size <= limits.openai_bytes:
         return None
     return Rejection(f"Request body is too large: {size} bytes > {limits.openai_bytes} bytes.", status=413)

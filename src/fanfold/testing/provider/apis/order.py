@@ -28,12 +28,12 @@ class Order:
     count: Count
 
     @property
-    def thought(self) -> int:
+    def thought_tokens(self) -> int:
         """Tokens of thinking."""
         turn = self.turn
         return self.count(turn.thinking + turn.hidden) if turn.thinking or turn.hidden else 0
 
-    def spoken(self, *texts: str) -> int:
+    def spoken_tokens(self, *texts: str) -> int:
         """Tokens of the texts that the reply is made of; a reply never costs nothing."""
         return sum(self.count(text) for text in texts if text) + 1
 
@@ -55,16 +55,16 @@ class ProviderApi(Protocol):
     ) -> Bill:
         """The bill for the prompt, by the provider's way of caching."""
 
-    def crowded(self, blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection | None:
+    def refuse_long(self, blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection | None:
         """The refusal of a prompt that is too long for the window."""
 
-    def oversized(self, size: int, limits: Limits) -> Rejection | None:
+    def refuse_large(self, size: int, limits: Limits) -> Rejection | None:
         """The refusal of a body that is too large in bytes."""
 
     def unreadable(self, problem: str) -> Rejection:
         """The refusal of a body that is not JSON."""
 
-    def counted(self, tokens: int) -> Wire:
+    def word_count(self, tokens: int) -> Wire:
         """The answer to a request to count tokens."""
 
     def reply(self, order: Order) -> Wire:

@@ -10,7 +10,7 @@ from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, sect
 from .openai import charge as charge
 from .openai import error as error
 from .openai import model as model
-from .openai import oversized as oversized
+from .openai import refuse_large as refuse_large
 from .openai import streams as streams
 from .openai import unreadable as unreadable
 from .order import CREATED, Order, event, total
@@ -29,7 +29,7 @@ def blocks(body: Wire, count: Count) -> list[PricedBlock]:
     return tools + system + items
 
 
-def crowded(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection | None:
+def refuse_long(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection | None:
     """The input has to fit the window; output is cut to what is left."""
     if total(blocks) <= window:
         return None
@@ -37,7 +37,7 @@ def crowded(blocks: Sequence[PricedBlock], body: Wire, window: int) -> Rejection
     return Rejection(text, param="input", code="context_length_exceeded")
 
 
-def counted(tokens: int) -> Wire:
+def word_count(tokens: int) -> Wire:
     return {"object": "response.input_tokens", "input_tokens": tokens}
 
 
@@ -114,12 +114,12 @@ def _call(order: Order, nth: int, place: int, bound: int | None) -> Wire:
 
 def _usage(order: Order, items: list[Wire]) -> Wire:
     called = [item["name"] + item["arguments"] for item in items if item["type"] == "function_call"]
-    output = order.spoken(order.turn.text, *called) + order.thought
+    output = order.spoken_tokens(order.turn.text, *called) + order.thought_tokens
     return {
         "input_tokens": order.bill.total,
         "input_tokens_details": {"cached_tokens": order.bill.read, "cache_write_tokens": 0},
         "output_tokens": output,
-        "output_tokens_details": {"reasoning_tokens": order.thought},
+        "output_tokens_details": {"reasoning_tokens": order.thought_tokens},
         "total_tokens": order.bill.total + output,
     }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from fanfold.testing.provider.rejection import JudgeTerms, Refusals, Rejection, Rule, collector
 from fanfold.testing.provider.rules import openai
-from fanfold.testing.provider.wire import Wire, enumerated, objects, section
+from fanfold.testing.provider.wire import Wire, objects, section, with_places
 
 RULES: list[Rule] = []
 rule = collector(RULES)
@@ -29,7 +29,7 @@ def messages_are_given(body: Wire, terms: JudgeTerms) -> Refusals:
     if messages is None:
         yield openai.missing("messages")
     if not isinstance(messages, list):
-        yield openai.mistyped("messages", "an array of objects", messages)
+        yield openai.wrong_type("messages", "an array of objects", messages)
     if not messages:
         yield openai.empty("messages")
 
@@ -39,21 +39,21 @@ def messages_are_objects(body: Wire, terms: JudgeTerms) -> Refusals:
     """Every message is an object."""
     for at, message in enumerate(body["messages"]):
         if not isinstance(message, dict):
-            yield openai.mistyped(f"messages[{at}]", "an object", message)
+            yield openai.wrong_type(f"messages[{at}]", "an object", message)
 
 
 @rule
 def roles_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
     """A message's role is one of six."""
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         if message.get("role") not in ROLES:
-            yield openai.unsupported(f"messages[{at}].role", message.get("role"), *ROLES)
+            yield openai.unknown_value(f"messages[{at}].role", message.get("role"), *ROLES)
 
 
 @rule
 def content_is_given(body: Wire, terms: JudgeTerms) -> Refusals:
     """Only an assistant message with calls or a refusal goes without content."""
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         excused = message["role"] == "assistant" and _speaks_otherwise(message)
         if message.get("content") is None and not excused:
             text = "Invalid value for 'content': expected a string, got null."
@@ -63,17 +63,17 @@ def content_is_given(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def content_is_text_or_parts(body: Wire, terms: JudgeTerms) -> Refusals:
     """Content is a string or an array of objects."""
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         content = message.get("content")
         parts = isinstance(content, list) and all(isinstance(part, dict) for part in content)
         if not (content is None or isinstance(content, str) or parts):
-            yield openai.mistyped(f"messages[{at}].content", "one of a string or array of objects", content)
+            yield openai.wrong_type(f"messages[{at}].content", "one of a string or array of objects", content)
 
 
 @rule
 def part_arrays_have_parts(body: Wire, terms: JudgeTerms) -> Refusals:
     """An array of content parts is not empty."""
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         if message.get("content") == []:
             yield openai.empty(f"messages[{at}].content")
 
@@ -81,7 +81,7 @@ def part_arrays_have_parts(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def images_come_from_users(body: Wire, terms: JudgeTerms) -> Refusals:
     """Image parts stand in user messages only."""
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         if message["role"] != "user" and any(part.get("type") == "image_url" for part in _parts(message)):
             yield Rejection(
                 f"Invalid 'messages[{at}]'. Image URLs are only allowed for messages with role 'user', "
@@ -94,18 +94,18 @@ def images_come_from_users(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def parts_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
     """A content part is of a type its role may use."""
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         known = PARTS.get(message["role"], ("text",))
         for nth, part in enumerate(_parts(message)):
             if part.get("type") not in known:
                 place = f"messages[{at}].content[{nth}].type"
-                yield openai.unsupported(place, part.get("type"), *known, *known[:1])
+                yield openai.unknown_value(place, part.get("type"), *known, *known[:1])
 
 
 @rule
 def text_parts_have_text(body: Wire, terms: JudgeTerms) -> Refusals:
     """A text part carries a string."""
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         for nth, part in enumerate(_parts(message)):
             if part["type"] == "text" and not isinstance(part.get("text"), str):
                 yield openai.missing(f"messages[{at}].content[{nth}].text")
@@ -114,7 +114,7 @@ def text_parts_have_text(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def parts_carry_something(body: Wire, terms: JudgeTerms) -> Refusals:
     """A part of any other kind carries its content under the name of its type."""
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         for nth, part in enumerate(_parts(message)):
             if part.get(part["type"]) is None:
                 yield openai.missing(f"messages[{at}].content[{nth}].{part['type']}")
@@ -123,7 +123,7 @@ def parts_carry_something(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def strings_are_short_enough(body: Wire, terms: JudgeTerms) -> Refusals:
     """No content string is longer than ten mebibytes of characters."""
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         texts = [message.get("content"), *(part.get("text") for part in _parts(message))]
         longest = max((len(text) for text in texts if isinstance(text, str)), default=0)
         if longest > terms.limits.text:
@@ -133,7 +133,7 @@ def strings_are_short_enough(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def files_are_addresses(body: Wire, terms: JudgeTerms) -> Refusals:
     """The bytes of a file come as a `data:` address, not as bare base64."""
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         for nth, part in enumerate(_parts(message)):
             data = section(part, "file").get("file_data")
             if data is not None and not str(data).startswith("data:"):
@@ -162,12 +162,12 @@ THINKING = re.compile(r"deepseek-(reasoner|v3\.2|v[4-9])|kimi-k(2-thinking|2\.[5
 @rule
 def call_arrays_have_calls(body: Wire, terms: JudgeTerms) -> Refusals:
     """`tool_calls`, where given, is an array of at least one object."""
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         calls = message.get("tool_calls")
         if calls is None:
             continue
         if not isinstance(calls, list) or len(objects(calls)) != len(calls):
-            yield openai.mistyped(f"messages[{at}].tool_calls", "an array of objects", calls)
+            yield openai.wrong_type(f"messages[{at}].tool_calls", "an array of objects", calls)
         if not calls:
             yield openai.empty(f"messages[{at}].tool_calls")
 
@@ -192,24 +192,24 @@ def call_ids_are_short(body: Wire, terms: JudgeTerms) -> Refusals:
 def calls_name_a_function(body: Wire, terms: JudgeTerms) -> Refusals:
     """A called function's name is made of letters, digits, underscores and dashes."""
     for place, call in _calls(body):
-        name = called(call).get("name")
+        name = function_of(call).get("name")
         if call.get("type", "function") == "function" and not is_name(name):
-            yield openai.mismatched(f"{place}.function.name", NAME)
+            yield openai.wrong_pattern(f"{place}.function.name", NAME)
 
 
 @rule
 def arguments_are_text(body: Wire, terms: JudgeTerms) -> Refusals:
     """A call's arguments are JSON in a string, not an object."""
     for place, call in _calls(body):
-        arguments = called(call).get("arguments")
+        arguments = function_of(call).get("arguments")
         if call.get("type", "function") == "function" and not isinstance(arguments, str):
-            yield openai.mistyped(f"{place}.function.arguments", "a string", arguments)
+            yield openai.wrong_type(f"{place}.function.arguments", "a string", arguments)
 
 
 @rule
 def call_ids_are_unique(body: Wire, terms: JudgeTerms) -> Refusals:
     """The calls of one message have different ids."""
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         ids = [call["id"] for call in objects(message.get("tool_calls"))]
         twice = next((each for each in ids if ids.count(each) > 1), None)
         if twice is not None:
@@ -277,7 +277,7 @@ def reasoning_comes_back(body: Wire, terms: JudgeTerms) -> Refusals:
             yield Rejection("The `reasoning_content` in the thinking mode must be passed back to the API.")
 
 
-def called(call: Wire) -> Wire:
+def function_of(call: Wire) -> Wire:
     """The function in a call or a definition."""
     function = call.get("function")
     return function if isinstance(function, dict) else {}
@@ -289,8 +289,8 @@ def is_name(name: Any) -> bool:
 
 
 def _calls(body: Wire) -> Iterator[tuple[str, Wire]]:
-    for at, message in enumerated(body["messages"]):
-        for nth, call in enumerated(message.get("tool_calls")):
+    for at, message in with_places(body["messages"]):
+        for nth, call in with_places(message.get("tool_calls")):
             yield f"messages[{at}].tool_calls[{nth}]", call
 
 
@@ -305,7 +305,7 @@ def _results(body: Wire) -> Iterator[tuple[int, Wire, Wire | None, dict[Any, int
     """Each tool message with its place, the message that called, and the places of earlier answers."""
     caller: Wire | None = None
     answers: dict[Any, int] = {}
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         if message["role"] != "tool":
             caller, answers = (message if message.get("tool_calls") else None), {}
             continue
@@ -323,7 +323,7 @@ def tools_are_few(body: Wire, terms: JudgeTerms) -> Refusals:
     if tools is None:
         return
     if not isinstance(tools, list):
-        yield openai.mistyped("tools", "an array of objects", tools)
+        yield openai.wrong_type("tools", "an array of objects", tools)
     elif not tools:
         yield openai.empty("tools")
     elif len(tools) > terms.limits.tools:
@@ -333,12 +333,12 @@ def tools_are_few(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def tools_have_types(body: Wire, terms: JudgeTerms) -> Refusals:
     """A tool says which of the two kinds it is, and stands in an object of that name."""
-    for at, tool in enumerated(body.get("tools")):
+    for at, tool in with_places(body.get("tools")):
         kind = tool.get("type")
         if kind is None:
             yield openai.missing(f"tools[{at}].type")
         elif kind not in ("function", "custom"):
-            yield openai.unsupported(f"tools[{at}].type", kind, "function", "custom")
+            yield openai.unknown_value(f"tools[{at}].type", kind, "function", "custom")
         elif not isinstance(tool.get(kind), dict):
             yield openai.missing(f"tools[{at}].{kind}")
 
@@ -346,9 +346,9 @@ def tools_have_types(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def tools_have_names(body: Wire, terms: JudgeTerms) -> Refusals:
     """A function tool has a name of letters, digits, underscores and dashes."""
-    for at, tool in enumerated(body.get("tools")):
-        if tool.get("type") == "function" and not is_name(called(tool).get("name")):
-            yield openai.mismatched(f"tools[{at}].function.name", NAME)
+    for at, tool in with_places(body.get("tools")):
+        if tool.get("type") == "function" and not is_name(function_of(tool).get("name")):
+            yield openai.wrong_pattern(f"tools[{at}].function.name", NAME)
 
 
 @rule
@@ -387,7 +387,7 @@ def ceilings_are_numbers(body: Wire, terms: JudgeTerms) -> Refusals:
     """`max_tokens` and `max_completion_tokens` are integers."""
     for name in ("max_tokens", "max_completion_tokens"):
         if not isinstance(body.get(name), int | None):
-            yield openai.mistyped(name, "an integer", body[name])
+            yield openai.wrong_type(name, "an integer", body[name])
 
 
 @rule

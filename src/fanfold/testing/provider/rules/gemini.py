@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from fanfold.testing.provider.rejection import JudgeTerms, Refusals, Rejection, Rule, collector
-from fanfold.testing.provider.wire import Wire, camel, enumerated, objects, spelled
+from fanfold.testing.provider.wire import Wire, camel, objects, spelled, with_places
 
 RULES: list[Rule] = []
 rule = collector(RULES)
@@ -76,7 +76,7 @@ def roles_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def contents_have_parts(body: Wire, terms: JudgeTerms) -> Refusals:
     """A content has at least one part."""
-    for at, content in enumerated(body["contents"]):
+    for at, content in with_places(body["contents"]):
         parts = content.get("parts")
         if not isinstance(parts, list) or not parts:
             yield Rejection(
@@ -240,7 +240,7 @@ def signatures_verify(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def tools_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
     """A tool declares functions, or is one of Gemini's own."""
-    for at, tool in enumerated(body.get("tools")):
+    for at, tool in with_places(body.get("tools")):
         extra = next((key for key in tool if camel(key) not in TOOLS), None)
         if extra is not None:
             yield _unknown(extra, f"tools[{at}]")
@@ -292,7 +292,7 @@ def _no_struct(place: str, value: Any) -> Rejection:
 
 
 def _parts(body: Wire) -> Iterator[tuple[str, Wire]]:
-    for at, content in enumerated(body["contents"]):
+    for at, content in with_places(body["contents"]):
         for nth, part in enumerate(content["parts"]):
             yield f"contents[{at}].parts[{nth}]", part
 
@@ -348,7 +348,7 @@ def _is_asked(content: Wire) -> bool:
 
 
 def _declarations(body: Wire) -> Iterator[tuple[str, Wire]]:
-    for at, tool in enumerated(body.get("tools")):
+    for at, tool in with_places(body.get("tools")):
         declared = spelled(tool, "functionDeclarations")
-        for nth, function in enumerated(declared):
+        for nth, function in with_places(declared):
             yield f"tools[{at}].function_declarations[{nth}]", function

@@ -11,13 +11,13 @@ def missing(param: str) -> Rejection:
     return _refuse(param, "missing_required_parameter", f"Missing required parameter: '{param}'.")
 
 
-def mistyped(param: str, expected: str, value: Any) -> Rejection:
+def wrong_type(param: str, expected: str, value: Any) -> Rejection:
     """A value has the wrong JSON type."""
     text = f"Invalid type for '{param}': expected {expected}, but got {a_kind(value)} instead."
     return _refuse(param, "invalid_type", text)
 
 
-def unsupported(param: str, value: Any, *supported: str) -> Rejection:
+def unknown_value(param: str, value: Any, *supported: str) -> Rejection:
     """A value is none of those that are known."""
     known = ", ".join(f"'{item}'" for item in supported[:-1]) + f", and '{supported[-1]}'"
     return _refuse(param, "invalid_value", f"Invalid value: '{value}'. Supported values are: {known}.")
@@ -45,7 +45,7 @@ def too_short(param: str) -> Rejection:
     return _refuse_size(param, "empty_string", "empty string", "minimum length 1", "an empty string")
 
 
-def mismatched(param: str, pattern: str) -> Rejection:
+def wrong_pattern(param: str, pattern: str) -> Rejection:
     """A string does not match its pattern."""
     text = f"Invalid '{param}': string does not match pattern. Expected a string that matches the pattern"
     return _refuse(param, "invalid_value", f"{text} '{pattern}'.")

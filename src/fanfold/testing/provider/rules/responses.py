@@ -6,7 +6,7 @@ from typing import Any
 
 from fanfold.testing.provider.rejection import JudgeTerms, Refusals, Rejection, Rule, collector
 from fanfold.testing.provider.seal import required_reasoning
-from fanfold.testing.provider.wire import Wire, enumerated, objects
+from fanfold.testing.provider.wire import Wire, objects, with_places
 
 from . import openai
 
@@ -65,10 +65,10 @@ def items_are_objects(body: Wire, terms: JudgeTerms) -> Refusals:
     """An input that is no string is an array of objects."""
     given = body.get("input")
     if not isinstance(given, str | list | None):
-        yield openai.mistyped("input", "one of a string or array of input items", given)
+        yield openai.wrong_type("input", "one of a string or array of input items", given)
     for at, item in enumerate(given if isinstance(given, list) else ()):
         if not isinstance(item, dict):
-            yield openai.mistyped(f"input[{at}]", "an object", item)
+            yield openai.wrong_type(f"input[{at}]", "an object", item)
 
 
 @rule
@@ -83,15 +83,15 @@ def nothing_is_remembered(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def kinds_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
     """An item is of a known type."""
-    for at, item in enumerated(body.get("input")):
+    for at, item in with_places(body.get("input")):
         if _kind(item) not in KINDS:
-            yield openai.unsupported(f"input[{at}]", item.get("type"), *KINDS)
+            yield openai.unknown_value(f"input[{at}]", item.get("type"), *KINDS)
 
 
 @rule
 def references_are_stored(body: Wire, terms: JudgeTerms) -> Refusals:
     """An item reference names a stored item, and this server stores none."""
-    for _at, item in enumerated(body.get("input")):
+    for _at, item in with_places(body.get("input")):
         if item.get("type") == "item_reference":
             yield Rejection(f"Item with id '{item.get('id')}' not found.", status=404, param="input")
 
@@ -99,40 +99,40 @@ def references_are_stored(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def roles_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
     """A message's role is one of four."""
-    for at, item in enumerated(body.get("input")):
+    for at, item in with_places(body.get("input")):
         if _kind(item) == "message" and item.get("role") not in ROLES:
-            yield openai.unsupported(f"input[{at}].role", item.get("role"), *ROLES)
+            yield openai.unknown_value(f"input[{at}].role", item.get("role"), *ROLES)
 
 
 @rule
 def messages_have_content(body: Wire, terms: JudgeTerms) -> Refusals:
     """A message has content: a string or an array of objects."""
-    for at, item in enumerated(body.get("input")):
+    for at, item in with_places(body.get("input")):
         content = item.get("content")
         if _kind(item) != "message" or isinstance(content, str):
             continue
         if content is None:
             yield openai.missing(f"input[{at}].content")
         if not isinstance(content, list) or len(objects(content)) != len(content):
-            yield openai.mistyped(f"input[{at}].content", "one of a string or array of objects", content)
+            yield openai.wrong_type(f"input[{at}].content", "one of a string or array of objects", content)
 
 
 @rule
 def parts_fit_their_role(body: Wire, terms: JudgeTerms) -> Refusals:
     """The assistant's parts are output parts, everyone else's are input parts."""
-    for at, item in enumerated(body.get("input")):
+    for at, item in with_places(body.get("input")):
         if _kind(item) != "message":
             continue
         known = SAID if item.get("role") == "assistant" else TOLD
-        for nth, part in enumerated(item.get("content")):
+        for nth, part in with_places(item.get("content")):
             if part.get("type") not in known:
-                yield openai.unsupported(f"input[{at}].content[{nth}]", part.get("type"), *known)
+                yield openai.unknown_value(f"input[{at}].content[{nth}]", part.get("type"), *known)
 
 
 @rule
 def strings_are_short_enough(body: Wire, terms: JudgeTerms) -> Refusals:
     """No text or output is longer than ten mebibytes of characters."""
-    for at, item in enumerated(body.get("input")):
+    for at, item in with_places(body.get("input")):
         texts = [
             item.get("output"),
             item.get("content"),
@@ -146,7 +146,7 @@ def strings_are_short_enough(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def ids_have_their_prefix(body: Wire, terms: JudgeTerms) -> Refusals:
     """An item's id begins with the prefix of its type."""
-    for at, item in enumerated(body.get("input")):
+    for at, item in with_places(body.get("input")):
         prefix, mine = PREFIXES.get(_kind(item), ""), item.get("id")
         if mine is not None and not str(mine).startswith(prefix):
             text = f"Invalid 'input[{at}].id': '{mine}'. Expected an ID that begins with '{prefix}'."
@@ -156,7 +156,7 @@ def ids_have_their_prefix(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def ids_are_plain(body: Wire, terms: JudgeTerms) -> Refusals:
     """An item's id is made of letters, digits, underscores and dashes."""
-    for at, item in enumerated(body.get("input")):
+    for at, item in with_places(body.get("input")):
         mine = item.get("id")
         if mine is not None and not re.fullmatch(r"[a-zA-Z0-9_-]+", str(mine)):
             yield Rejection(
@@ -171,7 +171,7 @@ def ids_are_plain(body: Wire, terms: JudgeTerms) -> Refusals:
 def ids_are_unique(body: Wire, terms: JudgeTerms) -> Refusals:
     """No two items have the same id."""
     seen: set[str] = set()
-    for _at, item in enumerated(body.get("input")):
+    for _at, item in with_places(body.get("input")):
         if item.get("id") in seen:
             text = f"Duplicate item found with id {item['id']}."
             yield Rejection(f"{text} Remove duplicate items from your input and try again.", param="input")
@@ -181,7 +181,7 @@ def ids_are_unique(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def calls_have_ids(body: Wire, terms: JudgeTerms) -> Refusals:
     """A call and its output carry a call id."""
-    for at, item in _called(body, *CALLS, *OUTPUTS):
+    for at, item in _items(body, *CALLS, *OUTPUTS):
         if not isinstance(item.get("call_id"), str):
             yield openai.missing(f"input[{at}].call_id")
         if not item["call_id"]:
@@ -191,7 +191,7 @@ def calls_have_ids(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def call_ids_are_short(body: Wire, terms: JudgeTerms) -> Refusals:
     """A call id has at most 64 characters."""
-    for at, item in _called(body, *CALLS, *OUTPUTS):
+    for at, item in _items(body, *CALLS, *OUTPUTS):
         if len(item["call_id"]) > 64:
             yield openai.too_long(f"input[{at}].call_id", 64, len(item["call_id"]))
 
@@ -199,23 +199,23 @@ def call_ids_are_short(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def calls_name_a_function(body: Wire, terms: JudgeTerms) -> Refusals:
     """A called function's name is made of letters, digits, underscores and dashes."""
-    for at, item in _called(body, "function_call"):
+    for at, item in _items(body, "function_call"):
         if not re.match(NAME, str(item.get("name", ""))):
-            yield openai.mismatched(f"input[{at}].name", NAME)
+            yield openai.wrong_pattern(f"input[{at}].name", NAME)
 
 
 @rule
 def arguments_are_text(body: Wire, terms: JudgeTerms) -> Refusals:
     """A function call's arguments are JSON in a string, not an object."""
-    for at, item in _called(body, "function_call"):
+    for at, item in _items(body, "function_call"):
         if not isinstance(item.get("arguments"), str):
-            yield openai.mistyped(f"input[{at}].arguments", "a string", item.get("arguments"))
+            yield openai.wrong_type(f"input[{at}].arguments", "a string", item.get("arguments"))
 
 
 @rule
 def outputs_are_given(body: Wire, terms: JudgeTerms) -> Refusals:
     """A call's output has something in it, be it an empty string."""
-    for at, item in _called(body, *OUTPUTS):
+    for at, item in _items(body, *OUTPUTS):
         if item.get("output") is None and item["type"] not in WITHOUT_OUTPUT:
             yield openai.missing(f"input[{at}].output")
 
@@ -224,7 +224,7 @@ def outputs_are_given(body: Wire, terms: JudgeTerms) -> Refusals:
 def outputs_have_calls(body: Wire, terms: JudgeTerms) -> Refusals:
     """An output comes after the call it answers, of the same kind."""
     called: set[tuple[str, str]] = set()
-    for _at, item in _called(body, *CALLS, *OUTPUTS):
+    for _at, item in _items(body, *CALLS, *OUTPUTS):
         if item["type"] in CALLS:
             called.add((item["type"], item["call_id"]))
             continue
@@ -237,8 +237,8 @@ def outputs_have_calls(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def calls_have_outputs(body: Wire, terms: JudgeTerms) -> Refusals:
     """Every call is answered somewhere behind it."""
-    answered = {(item["type"], item["call_id"]) for _at, item in _called(body, *OUTPUTS)}
-    for _at, item in _called(body, *CALLS):
+    answered = {(item["type"], item["call_id"]) for _at, item in _items(body, *OUTPUTS)}
+    for _at, item in _items(body, *CALLS):
         output, words = CALLS[item["type"]]
         if (output, item["call_id"]) not in answered:
             yield Rejection(f"No tool output found for {words} {item['call_id']}.", param="input")
@@ -248,7 +248,7 @@ def calls_have_outputs(body: Wire, terms: JudgeTerms) -> Refusals:
 def call_ids_are_unique(body: Wire, terms: JudgeTerms) -> Refusals:
     """No two calls have the same call id."""
     seen: set[str] = set()
-    for _at, item in _called(body, *CALLS):
+    for _at, item in _items(body, *CALLS):
         if item["call_id"] in seen:
             yield Rejection(f"Duplicate call found with call_id {item['call_id']}.", param="input")
         seen.add(item["call_id"])
@@ -257,7 +257,7 @@ def call_ids_are_unique(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def reasoning_has_a_summary(body: Wire, terms: JudgeTerms) -> Refusals:
     """A reasoning item has a summary, be it an empty array."""
-    for at, item in _called(body, "reasoning"):
+    for at, item in _items(body, "reasoning"):
         if not isinstance(item.get("summary"), list):
             yield openai.missing(f"input[{at}].summary")
 
@@ -278,7 +278,7 @@ def reasoning_is_followed(body: Wire, terms: JudgeTerms) -> Refusals:
 def reasoning_is_kept(body: Wire, terms: JudgeTerms) -> Refusals:
     """An item that the model made after reasoning comes with that reasoning before it."""
     seen: set[str] = set()
-    for _at, item in enumerated(body.get("input")):
+    for _at, item in with_places(body.get("input")):
         mine = str(item.get("id") or "")
         wanted = required_reasoning(mine)
         if wanted is not None and wanted not in seen:
@@ -293,7 +293,7 @@ def reasoning_is_kept(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def encrypted_content_verifies(body: Wire, terms: JudgeTerms) -> Refusals:
     """Encrypted reasoning comes back as this server gave it, under the same id."""
-    for _at, item in _called(body, "reasoning", "compaction"):
+    for _at, item in _items(body, "reasoning", "compaction"):
         sealed = item.get("encrypted_content")
         if sealed is None or (terms.foreign and terms.seal.foreign(str(sealed))):
             continue
@@ -307,7 +307,7 @@ def encrypted_content_verifies(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def unstored_reasoning_is_encrypted(body: Wire, terms: JudgeTerms) -> Refusals:
     """With `store` off, reasoning comes with its encrypted content, for nobody has kept it."""
-    for _at, item in _called(body, "reasoning"):
+    for _at, item in _items(body, "reasoning"):
         if body.get("store") is False and not item.get("encrypted_content"):
             yield Rejection(
                 f"Item with id '{item.get('id')}' not found. Items are not persisted when `store` is set to "
@@ -322,7 +322,7 @@ def tools_are_few(body: Wire, terms: JudgeTerms) -> Refusals:
     """A request offers at most 128 tools."""
     tools = body.get("tools") or []
     if not isinstance(tools, list):
-        yield openai.mistyped("tools", "an array of objects", tools)
+        yield openai.wrong_type("tools", "an array of objects", tools)
     if len(tools) > terms.limits.tools:
         yield openai.too_many("tools", terms.limits.tools, len(tools))
 
@@ -330,7 +330,7 @@ def tools_are_few(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def tools_have_types(body: Wire, terms: JudgeTerms) -> Refusals:
     """A tool says of which kind it is."""
-    for at, tool in enumerated(body.get("tools")):
+    for at, tool in with_places(body.get("tools")):
         if not isinstance(tool.get("type"), str):
             yield openai.missing(f"tools[{at}].type")
 
@@ -338,7 +338,7 @@ def tools_have_types(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def tools_have_names(body: Wire, terms: JudgeTerms) -> Refusals:
     """A function tool has a name of letters, digits, underscores and dashes, beside its type."""
-    for at, tool in enumerated(body.get("tools")):
+    for at, tool in with_places(body.get("tools")):
         if tool.get("type") == "function" and not re.match(NAME, str(tool.get("name", ""))):
             yield openai.missing(f"tools[{at}].name")
 
@@ -365,9 +365,9 @@ def _is_models(item: Wire) -> bool:
     return _kind(item) in MODEL_MADE or (_kind(item) == "message" and item.get("role") == "assistant")
 
 
-def _called(body: Wire, *kinds: str) -> Iterator[tuple[int, Wire]]:
+def _items(body: Wire, *kinds: str) -> Iterator[tuple[int, Wire]]:
     """The items of some kinds; a search for tools that the server made itself is no call to be answered."""
-    found = ((at, item) for at, item in enumerated(body.get("input")) if item.get("type") in kinds)
+    found = ((at, item) for at, item in with_places(body.get("input")) if item.get("type") in kinds)
     return (
         (at, item)
         for at, item in found

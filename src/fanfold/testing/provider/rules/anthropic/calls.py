@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from fanfold.testing.provider.rejection import JudgeTerms, Refusals, Rejection, Rule, collector
-from fanfold.testing.provider.wire import Wire, enumerated, objects
+from fanfold.testing.provider.wire import Wire, objects, with_places
 
 from .conversation import ASKS, blocks, each_block, is_results, is_server_result, turns, waiting
 
@@ -128,7 +128,7 @@ def server_uses_have_results(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def tools_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
     """A tool is the caller's own, or one of Anthropic's with a dated type."""
-    for at, tool in enumerated(body.get("tools")):
+    for at, tool in with_places(body.get("tools")):
         kind = tool.get("type")
         if kind not in OWN_TOOLS and not re.search(r"_\d{8}$", str(kind)):
             text = f"Input tag '{kind}' found using 'type' does not match any of the expected tags"
@@ -138,7 +138,7 @@ def tools_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def tools_have_schemas(body: Wire, terms: JudgeTerms) -> Refusals:
     """The caller's own tool says what it takes, as the schema of an object."""
-    for at, tool in enumerated(body.get("tools")):
+    for at, tool in with_places(body.get("tools")):
         if tool.get("type") not in (None, "custom"):
             continue
         schema = tool.get("input_schema")
@@ -151,7 +151,7 @@ def tools_have_schemas(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def tools_have_names(body: Wire, terms: JudgeTerms) -> Refusals:
     """A tool has a name of letters, digits, underscores and dashes."""
-    for at, tool in enumerated(body.get("tools")):
+    for at, tool in with_places(body.get("tools")):
         if tool.get("type") != "mcp_toolset" and not re.match(NAME, str(tool.get("name", ""))):
             yield Rejection(f"tools.{at}.custom.name: String should match pattern '{NAME}'")
 

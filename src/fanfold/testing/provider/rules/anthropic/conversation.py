@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fanfold.testing.provider.wire import Wire, enumerated, objects
+from fanfold.testing.provider.wire import Wire, objects, with_places
 
 SERVER_TOOLS: tuple[str, ...] = (
     "web_search",
@@ -28,7 +28,7 @@ def blocks(message: Wire) -> list[Wire]:
 
 def each_block(body: Wire, *types: str) -> Iterator[tuple[str, Wire, Wire]]:
     """The blocks of all messages, of these types only if any are named, with place and message."""
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         for nth, block in enumerate(blocks(message)):
             if not types or block["type"] in types:
                 yield f"messages.{at}.content.{nth}", message, block
@@ -37,7 +37,7 @@ def each_block(body: Wire, *types: str) -> Iterator[tuple[str, Wire, Wire]]:
 def turns(body: Wire) -> list[tuple[int, Wire]]:
     """The messages with their places; an assistant's that follow each other count as one."""
     joined: list[tuple[int, Wire]] = []
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         if joined and message["role"] == "assistant" == joined[-1][1]["role"]:
             start, before = joined.pop()
             message = {"role": "assistant", "content": [*blocks(before), *blocks(message)]}
@@ -57,7 +57,7 @@ def waiting(message: Wire) -> list[Wire]:
     return [block for block in blocks(message) if block["type"] in ASKS and block.get("id") not in given]
 
 
-def prefilled(body: Wire) -> bool:
+def is_prefilled(body: Wire) -> bool:
     """Whether the model is to go on with words put into its mouth; a turn that was paused is not that.
 
     With the stop reason `pause_turn` the reply is sent back as it is, and the server goes on with its tool.
@@ -84,11 +84,11 @@ def is_results(message: Wire) -> bool:
 
 def prompt(body: Wire) -> Iterator[tuple[str, Wire]]:
     """Every block that may carry a mark, in the order the marks stand: that of a result is at its end."""
-    for at, tool in enumerated(body.get("tools")):
+    for at, tool in with_places(body.get("tools")):
         yield f"tools.{at}", tool
-    for at, block in enumerated(body.get("system")):
+    for at, block in with_places(body.get("system")):
         yield f"system.{at}", block
     for place, _message, block in each_block(body):
-        for nth, inner in enumerated(block.get("content")):
+        for nth, inner in with_places(block.get("content")):
             yield f"{place}.tool_result.content.{nth}", inner
         yield place, block

@@ -8,10 +8,10 @@ from fanfold.testing.provider.rules.anthropic.conversation import (
     SERVER_TOOLS,
     blocks,
     each_block,
-    prefilled,
+    is_prefilled,
     prompt,
 )
-from fanfold.testing.provider.wire import Wire, enumerated, objects
+from fanfold.testing.provider.wire import Wire, objects, with_places
 
 RULES: list[Rule] = []
 rule = collector(RULES)
@@ -79,7 +79,7 @@ def messages_are_objects(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def roles_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
     """A message's role is user, assistant or, where the model knows it, system."""
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         if message.get("role") not in ("user", "assistant", "system"):
             yield Rejection(f"messages.{at}.role: Input should be 'user' or 'assistant'")
 
@@ -87,7 +87,7 @@ def roles_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def content_is_text_or_blocks(body: Wire, terms: JudgeTerms) -> Refusals:
     """Content is a string or an array of blocks, each with its type."""
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         content = message.get("content")
         if not isinstance(content, str | list):
             yield Rejection(f"messages.{at}.content: Input should be a valid list")
@@ -164,7 +164,7 @@ def system_messages_are_in_place(body: Wire, terms: JudgeTerms) -> Refusals:
 def content_is_not_empty(body: Wire, terms: JudgeTerms) -> Refusals:
     """Every message but a final assistant message has content."""
     last = len(body["messages"]) - 1
-    for at, message in enumerated(body["messages"]):
+    for at, message in with_places(body["messages"]):
         if not message["content"] and not (at == last and message["role"] == "assistant"):
             text = "all messages must have non-empty content except for the optional final assistant message"
             yield Rejection(f"messages.{at}: {text}")
@@ -207,7 +207,7 @@ def prefill_ends_in_ink(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def prefill_is_supported(body: Wire, terms: JudgeTerms) -> Refusals:
     """Newer models do not continue an assistant message."""
-    if prefilled(body) and WITHOUT_PREFILL.search(terms.model):
+    if is_prefilled(body) and WITHOUT_PREFILL.search(terms.model):
         text = "This model does not support assistant message prefill. "
         yield Rejection(text + "The conversation must end with a user message.")
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from fanfold.testing.provider.rejection import JudgeTerms, Refusals, Rejection, Rule, collector
 from fanfold.testing.provider.seal import fingerprint
-from fanfold.testing.provider.wire import Wire, enumerated
+from fanfold.testing.provider.wire import Wire, with_places
 
-from .conversation import blocks, each_block, loop, prefilled, prompt, turns
+from .conversation import blocks, each_block, is_prefilled, loop, prompt, turns
 
 RULES: list[Rule] = []
 rule = collector(RULES)
@@ -52,7 +52,7 @@ def choice_is_free(body: Wire, terms: JudgeTerms) -> Refusals:
 @rule
 def thinkers_are_not_prefilled(body: Wire, terms: JudgeTerms) -> Refusals:
     """With thinking on, the last message is not the assistant's, but for a turn that was paused."""
-    if _is_on(body) and prefilled(body):
+    if _is_on(body) and is_prefilled(body):
         yield Rejection("Prefilling assistant responses is not supported when `thinking` is enabled.")
 
 
@@ -95,7 +95,7 @@ def loop_without_thinking_has_none(body: Wire, terms: JudgeTerms) -> Refusals:
 def signatures_verify(body: Wire, terms: JudgeTerms) -> Refusals:
     """A thinking block comes back with the signature that this server gave for its text."""
     for place, _message, block in each_block(body, *THOUGHTS):
-        sealed = _sealed(block)
+        sealed = _seal_of(block)
         if terms.foreign and terms.seal.foreign(sealed):
             continue
         opened = terms.seal.open(sealed)
@@ -109,7 +109,9 @@ def latest_thinking_is_whole(body: Wire, terms: JudgeTerms) -> Refusals:
     """The latest assistant message has all the thinking of its reply, in the order it came."""
     spoken = [(at, message) for at, message in turns(body) if message["role"] == "assistant"]
     for at, message in spoken[-1:]:
-        thoughts = [terms.seal.open(_sealed(block)) for block in blocks(message) if block["type"] in THOUGHTS]
+        thoughts = [
+            terms.seal.open(_seal_of(block)) for block in blocks(message) if block["type"] in THOUGHTS
+        ]
         if not _are_whole([thought for thought in thoughts if thought]):
             yield Rejection(
                 f"messages.{at}.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant "
@@ -195,7 +197,7 @@ def _budget(body: Wire) -> int:
     return budget if isinstance(budget, int) else 0
 
 
-def _sealed(block: Wire) -> str:
+def _seal_of(block: Wire) -> str:
     return str(block.get("signature", block.get("data", "")))
 
 
@@ -214,6 +216,6 @@ def _images(body: Wire) -> Iterator[tuple[str, Wire]]:
     for place, _message, block in each_block(body):
         if block["type"] == "image":
             yield place, block
-        for nth, inner in enumerated(block.get("content")):
+        for nth, inner in with_places(block.get("content")):
             if inner.get("type") == "image":
                 yield f"{place}.tool_result.content.{nth}", inner

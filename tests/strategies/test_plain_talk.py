@@ -1,0 +1,92 @@
+"""Plain talk: what people state survives by rank, and where a value changes, the newest stands (issue 21)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import fanfold
+from fanfold import Budget
+from fanfold.strategies import digest
+from fanfold.strategies.handover.talk import replaced
+from strategies.talks import Talk, talk
+
+SEEDS, ROUNDS = 3, 5
+Shown = Callable[[Talk, int, float], tuple[str, int, int]]
+
+
+def size_of(made: Talk) -> int:
+    """Tokens of the whole history."""
+    with fanfold.open("whole", window=10_000_000) as chat:
+        chat.merge(made.messages)
+        return chat.view().tokens
+
+
+def lived(made: Talk, size: int, share: float) -> tuple[str, int, int]:
+    """A talk in a window of a share of its history: what is shown at its end, its tokens, how often it was reduced."""
+    with fanfold.open("run", window=int(share * size)) as chat:
+        for message in made.messages:
+            if message["role"] == "assistant":
+                chat.request()
+            chat.add(message)
+        chat.request()
+        view = chat.view()
+        return "\n".join(one.text for one in view.messages), view.tokens, len(chat._state.log.decisions)
+
+
+def compacted(made: Talk, size: int, share: float) -> tuple[str, int, int]:
+    """The same in a wide window, reduced in five rounds to that share."""
+    budget = Budget(window=size + 1_000, reserve=0, trigger=0.9, target=share * size / (size + 1_000))
+    with fanfold.open("run", budget=budget, strategy=digest()) as chat:
+        for number in range(1, ROUNDS + 1):
+            chat.merge(made.messages[: len(made.messages) * number // ROUNDS])
+            chat.compact(force=True)
+        view = chat.view()
+        return "\n".join(one.text for one in view.messages), view.tokens, ROUNDS
+
+
+@pytest.mark.parametrize("half", [0, 1], ids=["in sight", "held out"])
+@pytest.mark.parametrize("show", [lived, compacted])
+@pytest.mark.parametrize(("share", "least"), [(0.1, 0.8), (0.2, 1.0)])
+def test_what_people_state_survives_and_changed_values_resolve_to_the_newest(
+    share: float, least: float, show: Shown, half: int
+) -> None:
+    kept, planted, resolved, changed = 0, 0, 0, 0
+    for language in ("en", "ja"):
+        for seed in range(SEEDS):
+            made = talk(seed, language, half)
+            size = size_of(made)
+            text, tokens, rounds = show(made, size, share)
+            assert tokens <= share * size
+            assert rounds >= ROUNDS
+            planted += len(made.planted)
+            kept += sum(name in text for name in made.planted)
+            changed += len(made.changed)
+            resolved += sum(new in text and old not in text for old, new in made.changed)
+    assert kept >= least * planted
+    assert resolved >= 0.9 * changed
+
+
+def test_small_talk_goes_first_also_when_it_came_last() -> None:
+    made = talk(7, "en", 0)
+    asides = [{"role": "user", "content": f"Haha, number {number} was a good one!"} for number in range(30)]
+    answers = [{"role": "assistant", "content": "Yes, it was. " * 12} for _ in asides]
+    idle = [message for pair in zip(asides, answers, strict=True) for message in pair]
+    text, _, _ = lived(Talk([*made.messages, *idle], made.planted, made.changed), size_of(made), 0.1)
+    assert sum(name in text for name in made.planted) >= 0.8 * len(made.planted)
+    assert text.count("was a good one!") < len(asides)
+
+
+@pytest.mark.parametrize(
+    ("later", "is_replaced"),
+    [
+        ("Actually, the contact for Bora in Leeds is Kiri, at most 300 words.", False),
+        ("The contact for Alba is Kiri.", True),
+        ("The garden of Alba is large.", False),
+        ("Sorry, the contact for Alba has changed, it is Kiri.", True),
+    ],
+)
+def test_a_value_is_replaced_by_a_later_sentence_about_the_same_thing(later: str, is_replaced: bool) -> None:
+    earlier = "The contact for Alba is Nino."
+    assert (earlier in replaced((earlier, later))) is is_replaced
