@@ -84,7 +84,7 @@ class Projection:
         """Lay out everything anew: the log was rewritten by an erasure."""
         self._start = None
         self.weights.clear()
-        self.memory.clear()
+        self.memory = {}  # a plan that is still at work keeps what it found for itself
         self._lay_out()
 
     def resume(self, tip: str | None, rows: Iterable[Row], shadowed: Iterable[str]) -> None:

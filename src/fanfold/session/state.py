@@ -449,6 +449,7 @@ class State:
         """Keep a checkpoint, and do no more with it."""
         if not self._closed and not self._damage:
             self._keep_checkpoint(now=True)
+        self.projection.memory.clear()
         self._closed = True
 
     def read_whole(self) -> None:

@@ -1,6 +1,7 @@
 """The past: what happened behind each row of a view. A message is read once; what was found is kept with its session.
 
-What stands behind a row is known by its identity: what was erased, replaced or undone since is read anew.
+What stands behind a row is known by its identity: what was erased, replaced or undone since is read anew. So is an
+output whose call changed in an earlier row, for what is told of the output is what its call was about.
 """
 
 from __future__ import annotations
@@ -46,10 +47,46 @@ class Chapter(msgspec.Struct, frozen=True):
     """The folders of files that calls name from the root on."""
     waiting: tuple[tuple[str, Use], ...] = ()
     """Calls that had no answer yet at its end."""
-    answered: tuple[str, ...] = ()
-    """Calls of earlier rows that were answered here."""
+    answered: tuple[tuple[str, Use | None], ...] = ()
+    """Calls that were answered here, each as an earlier row made it, if one did."""
     running: tuple[tuple[str, str], ...] = ()
     """Commands that went on, by the number of their session."""
+    resumed: tuple[tuple[str, str | None], ...] = ()
+    """Commands that calls waited for here, each as an earlier row began it, if one did."""
+
+    def follows(self, state: Ongoing) -> bool:
+        """Whether the earlier rows still say what was taken from them."""
+        return all(state.calls.get(id) == use for id, use in self.answered) and all(
+            state.running.get(number) == command for number, command in self.resumed
+        )
+
+
+class Ongoing(msgspec.Struct):
+    """What goes on between two rows."""
+
+    calls: dict[str, Use] = {}
+    """Calls that wait for their answer."""
+    running: dict[str, str] = {}
+    """Commands that run, by the number of their session."""
+
+    def copy(self) -> Ongoing:
+        """The same, to read on from."""
+        return Ongoing(dict(self.calls), dict(self.running))
+
+    def pass_by(self, chapter: Chapter) -> None:
+        """Take in what a chapter answers and leaves open."""
+        for id, _ in chapter.answered:
+            self.calls.pop(id, None)
+        self.calls.update(chapter.waiting)
+        self.running.update(chapter.running)
+
+    def opened_since(self, before: Ongoing) -> tuple[tuple[str, Use], ...]:
+        """The calls that wait now and did not before."""
+        return tuple(call for call in self.calls.items() if before.calls.get(call[0]) != call[1])
+
+    def begun_since(self, before: Ongoing) -> tuple[tuple[str, str], ...]:
+        """The commands that run now and did not before."""
+        return tuple(one for one in self.running.items() if before.running.get(one[0]) != one[1])
 
 
 class Past(msgspec.Struct, frozen=True):
@@ -70,19 +107,15 @@ class Past(msgspec.Struct, frozen=True):
 def past_of(view: View, tools: Tools) -> Past:
     """All that happened behind the rows of a view."""
     known: dict[str, Chapter] = view.memory.get(("past", tools), {})
-    calls: dict[str, Use] = {}
-    running: dict[str, str] = {}
+    state = Ongoing()
     found: dict[str, Chapter] = {}
     for row in view.rows:
         source = _source(row, view)
         chapter = known.get(row.id)
-        if chapter is None or chapter.source is not source:
-            chapter = _join(row, source, known, view) or _read(row, source, view, tools, calls, running)
+        if chapter is None or chapter.source is not source or not chapter.follows(state):
+            chapter = _join(row, source, known, view, state) or _read(row, source, view, tools, state)
         found[row.id] = chapter
-        calls.update(chapter.waiting)
-        running.update(chapter.running)
-        for call in chapter.answered:
-            calls.pop(call, None)
+        state.pass_by(chapter)
     view.memory["past", tools] = found
     told = [chapter for chapter in found.values() if chapter.items]
     return Past(
@@ -95,7 +128,7 @@ def past_of(view: View, tools: Tools) -> Past:
         named=tuple(dict.fromkeys(chain.from_iterable(chapter.named for chapter in told))),
         used=frozenset().union(*(chapter.used for chapter in told)),
         spoken=frozenset().union(*(chapter.spoken for chapter in told)),
-        plain=not any(chapter.waiting or chapter.answered for chapter in found.values())
+        plain=not any(chapter.waiting for chapter in found.values())
         and not any(isinstance(item, DoneCall) for chapter in told for item in chapter.items),
     )
 
@@ -107,7 +140,9 @@ def _source(row: Row, view: View) -> Message | tuple[str, ...]:
     return view.behind(row.id) or row.asked if row.kind in ("fold", "mend", "drop") else ()
 
 
-def _join(row: Row, source: object, known: Mapping[str, Chapter], view: View) -> Chapter | None:
+def _join(
+    row: Row, source: object, known: Mapping[str, Chapter], view: View, before: Ongoing
+) -> Chapter | None:
     """The chapter of a fold, from those of the rows that it covers; None if one of them was not read, or changed."""
     some = [
         chapter for id in row.covers if (chapter := known.get(id)) is not None and _holds(id, chapter, view)
@@ -115,6 +150,11 @@ def _join(row: Row, source: object, known: Mapping[str, Chapter], view: View) ->
     entries = tuple(chain.from_iterable(chapter.entries for chapter in some))
     if row.kind != "fold" or entries != source:
         return None
+    after = before.copy()
+    for chapter in some:
+        if not chapter.follows(after):
+            return None
+        after.pass_by(chapter)
     return Chapter(
         source=source,
         entries=entries,
@@ -125,8 +165,19 @@ def _join(row: Row, source: object, known: Mapping[str, Chapter], view: View) ->
         used=frozenset().union(*(chapter.used for chapter in some)),
         spoken=frozenset().union(*(chapter.spoken for chapter in some)),
         folders=tuple(chain.from_iterable(chapter.folders for chapter in some)),
-        running=tuple(chain.from_iterable(chapter.running for chapter in some)),
+        waiting=after.opened_since(before),
+        answered=_calls_of((id for chapter in some for id, _ in chapter.answered), before),
+        running=after.begun_since(before),
+        resumed=_commands_of((number for chapter in some for number, _ in chapter.resumed), before),
     )
+
+
+def _calls_of(ids: Iterable[str], before: Ongoing) -> tuple[tuple[str, Use | None], ...]:
+    return tuple((id, before.calls.get(id)) for id in dict.fromkeys(ids))
+
+
+def _commands_of(numbers: Iterable[str], before: Ongoing) -> tuple[tuple[str, str | None], ...]:
+    return tuple((number, before.running.get(number)) for number in dict.fromkeys(numbers))
 
 
 def _holds(id: str, chapter: Chapter, view: View) -> bool:
@@ -135,22 +186,15 @@ def _holds(id: str, chapter: Chapter, view: View) -> bool:
     return chapter.source is now
 
 
-def _read(
-    row: Row,
-    source: Message | tuple[str, ...],
-    view: View,
-    tools: Tools,
-    calls: dict[str, Use],
-    running: dict[str, str],
-) -> Chapter:
-    """The chapter of a row, from its messages; `calls` and `running` are those of earlier rows that go on."""
+def _read(row: Row, source: Message | tuple[str, ...], view: View, tools: Tools, before: Ongoing) -> Chapter:
+    """The chapter of a row, from its messages; `before` is what goes on from earlier rows."""
     entries = (row.id,) if isinstance(source, Message) else source
     said = [source] if isinstance(source, Message) else map(view.said, source)
-    open_calls, ongoing = dict(calls), dict(running)
+    told = [(entry, message) for entry, message in zip(entries, said, strict=True) if message is not None]
+    after = before.copy()
     items: list[Item] = []
-    for entry, message in zip(entries, said, strict=True):
-        if message is not None:
-            items += read(entry, message, tools, open_calls, ongoing)
+    for entry, message in told:
+        items += read(entry, message, tools, after.calls, after.running)
     asked = [item for item in items if isinstance(item, Asked)]
     steps = [item for item in items if isinstance(item, DoneCall)]
     spoken = [item.first for item in items if isinstance(item, Said)]
@@ -165,9 +209,10 @@ def _read(
         used=frozenset(identifiers("\n".join(step.use.subject[:_READ] for step in steps))),
         spoken=frozenset(words_of(" ".join(spoken).lower())),
         folders=folders_of(steps),
-        waiting=tuple(call for call in open_calls.items() if call[0] not in calls),
-        answered=tuple(call for call in calls if call not in open_calls),
-        running=tuple(one for one in ongoing.items() if running.get(one[0]) != one[1]),
+        waiting=after.opened_since(before),
+        answered=_calls_of((result.call for _, message in told for result in message.results), before),
+        running=after.begun_since(before),
+        resumed=_commands_of((step.use.session for step in steps if step.use.session), before),
     )
 
 
