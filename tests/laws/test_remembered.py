@@ -18,7 +18,6 @@ from fanfold.strategies import summarize
 from fanfold.strategies.handover.past import past_of
 from fanfold.strategies.handover.tools import Tools
 from fanfold.testing import called, replied, returned, said
-from laws.holds import log_of
 from laws.world import occurred
 
 DIALECTS = ("openai.chat", "openai.responses", "anthropic", "gemini")
@@ -148,7 +147,7 @@ class Talk:
 
     def _erased(self, by: Session, name: str) -> None:
         entry = by.erase(name, "asked for")
-        logs = [log_of(chat) for chat in (self.chat, self.other) if chat is not None]
+        logs = [chat._state.log for chat in (self.chat, self.other) if chat is not None]
         # Where a client sent the same words in another place too, they stay there.
         left = str([log.bodies(id) for log in logs for id in log.tree.entries if id != entry])
         marks = [mark for id, _, marks in self.told if id == entry for mark in marks.split()]
