@@ -49,18 +49,41 @@ def _shortened(view: View, keep: int, alike: int, same: int) -> Iterator[tuple[S
     """The outputs that get shorter, oldest first, each with what is left of it."""
     found = [one for one in outputs(view) if not one.is_placeholder]
     offered = {row.id for block in view.offered for row in block.rows}
-    later: set[tuple[str, ...]] = set()
+    later = _Later(same)
     shortened: list[tuple[Seen, str]] = []
     for place in range(len(found) - 1, -1, -1):
         one = found[place]
         lines = one.part.text.split("\n")
         free = place < len(found) - keep and one.row.id in offered and one.tokens > _SMALLEST
         if free and not lines[0].startswith(_BEGINNING):
-            left = list(_without_alike(_without_same(lines, later, same), alike))
+            left = list(_without_alike(_without_same(lines, later.runs_for(lines), same), alike))
             if len(left) < len(lines):
                 shortened.append((one, "\n".join([f"{_BEGINNING}; {ASKED}]", *left])))
-        later.update(_runs(lines, same))
+        later.add(lines)
     return reversed(shortened)
+
+
+class _Later:
+    """The runs of lines that later outputs show; put together when an output shares enough lines with them."""
+
+    def __init__(self, same: int) -> None:
+        self.same = same
+        self._lines: set[str] = set()
+        self._runs: set[tuple[str, ...]] = set()
+        self._new: list[Sequence[str]] = []
+
+    def add(self, lines: Sequence[str]) -> None:
+        self._lines.update(lines)
+        self._new.append(lines)
+
+    def runs_for(self, lines: Sequence[str]) -> set[tuple[str, ...]]:
+        """All runs, or none where so few of these lines are known that no run is among them."""
+        if sum(map(self._lines.__contains__, lines)) < self.same:
+            return set()
+        for new in self._new:
+            self._runs.update(_runs(new, self.same))
+        self._new.clear()
+        return self._runs
 
 
 def _runs(lines: Sequence[str], same: int) -> Iterator[tuple[str, ...]]:
@@ -70,6 +93,9 @@ def _runs(lines: Sequence[str], same: int) -> Iterator[tuple[str, ...]]:
 
 def _without_same(lines: Sequence[str], later: set[tuple[str, ...]], same: int) -> Iterator[str]:
     """The lines, without runs that stand in a later output."""
+    if not later:
+        yield from lines
+        return
     gone = [False] * len(lines)
     for at, run in enumerate(_runs(lines, same)):
         if run in later:
