@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import islice
 from math import inf, log1p
 from typing import NamedTuple
 
@@ -256,10 +257,9 @@ def _spell(part: Part) -> Spelled:
 
 def chosen(names: Iterable[str], shown: frozenset[str], tokens: float) -> list[str]:
     """The first of these names that are not shown, as many as fit into so many tokens."""
-    hidden = [name for name in names if name not in shown]
     found: list[str] = []
     folders: set[str] = set()
-    for name, weight in zip(hidden, weights_of(hidden), strict=True):
+    for name, weight in _weighed(name for name in names if name not in shown):
         if name in folders:
             continue
         tokens -= weight
@@ -268,6 +268,12 @@ def chosen(names: Iterable[str], shown: frozenset[str], tokens: float) -> list[s
         found.append(name)
         folders.update(folders_of(name))
     return found
+
+
+def _weighed(names: Iterator[str]) -> Iterator[tuple[str, float]]:
+    """Names and their weights, some at a time."""
+    while some := list(islice(names, _BATCH)):
+        yield from zip(some, weights_of(some), strict=True)
 
 
 def folders_of(path: str) -> Iterator[str]:
