@@ -41,7 +41,7 @@ _LITTLE, _MORE = 18_000, 1.14
 """In a room smaller than this, layers may take so much more: there, what is told in brief is most of what there is."""
 _NAMES, _OUTPUTS = (0.33, 0.4), (0.16, 0.14)
 """What names and lines about outputs take of a layer, in a small room and in others."""
-_CONSIDERED = 5
+_CONSIDERED = 8
 """So many times the room for names is read for them, newest first: older names would hardly rank high enough."""
 _WORTH = 0.75
 """A layer takes no more than this share of the rows that it stands for."""
