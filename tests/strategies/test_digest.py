@@ -128,7 +128,7 @@ def test_rules(text: str, found: list[str]) -> None:
 def test_names_rank_pinned_then_named_by_the_user_then_unused_then_newest() -> None:
     newest_first = ["LATE-5555", "OLD-1111", "HAT-1234", "USED-2222", "NEW-3333", "PIN-4444"]
     known = Known(frozenset(newest_first[1:]), frozenset({"HAT-1234"}), frozenset({"USED-2222"}))
-    names = ordered({name: Sight(age) for age, name in enumerate(newest_first)}, known)
+    names = list(ordered({name: Sight(age) for age, name in enumerate(newest_first)}, known))
     assert names[0] == "HAT-1234", "pinned and named by the user"
     assert names[1:4] == ["OLD-1111", "NEW-3333", "PIN-4444"], "pinned"
     assert names[4:] == ["USED-2222", "LATE-5555"], "pinned and used, then not pinned"
@@ -315,6 +315,6 @@ def test_hosts_and_keys_are_names() -> None:
 
 def test_names_that_anybody_could_guess_are_kept_only_if_somebody_meant_them() -> None:
     listing = dict.fromkeys(["/srv/data/in/a7.csv", "main.py", "src/util"], Sight())
-    assert ordered(listing, Known()) == ["/srv/data/in/a7.csv"]
+    assert list(ordered(listing, Known())) == ["/srv/data/in/a7.csv"]
     known = Known(named=frozenset({"main.py"}), used=frozenset({"src/util"}))
-    assert ordered(listing, known) == ["main.py", "/srv/data/in/a7.csv", "src/util"]
+    assert list(ordered(listing, known)) == ["main.py", "/srv/data/in/a7.csv", "src/util"]

@@ -157,15 +157,18 @@ def test_a_read_stays_where_only_a_part_of_the_file_was_read_or_changed_later() 
         assert shown(chat)["r2"] == FILE, "it is among the newest three"
 
 
-def test_lines_that_differ_in_numbers_only_become_two_and_a_count() -> None:
-    log = "start\n" + "".join(f"  fetched {number} of 85 packages\n" for number in range(1, 86)) + "finished"
+WIDE = str.maketrans("0123456789", "０１２３４５６７８９")
+
+
+@pytest.mark.parametrize("digits", [{}, WIDE], ids=["plain", "wide"])
+def test_lines_that_differ_in_numbers_only_become_two_and_a_count(digits: dict[int, int]) -> None:
+    lines = [f"  fetched {number} of 85 packages".translate(digits) for number in range(1, 86)]
+    log = "\n".join(["start", *lines, "finished"])
     with opened(shorten_repeats(keep=0)) as chat:
         chat.merge([asks("Go on."), calls("c"), gives("c", log), says("Done."), asks("And now?")])
         chat.request()
         first, *rest = shown(chat)["c"].split("\n")
-        assert rest == [
-            "start", "  fetched 1 of 85 packages", "  fetched 2 of 85 packages", "… 83 more like this", "finished",
-        ]  # fmt: skip
+        assert rest == ["start", *lines[:2], "… 83 more like this", "finished"]
         assert chat.output(first.partition("ref=")[2].rstrip("]")).text() == log
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -361,7 +362,7 @@ def test_what_anybody_could_write_is_told_for_many_names_at_once() -> None:
 
 def test_paths_rank_before_prose_and_long_hashes() -> None:
     names = ["runner/gate/artifact", "0123456789abcdef0123456789abcdef01234567", "apps/cli/src/export.ts"]
-    assert ordered(dict.fromkeys(names, Sight()), Known())[0] == "apps/cli/src/export.ts"
+    assert next(ordered(dict.fromkeys(names, Sight()), Known())) == "apps/cli/src/export.ts"
 
 
 LIKELIER = {
@@ -372,16 +373,30 @@ LIKELIER = {
 }
 
 
+def test_many_names_rank_as_two_by_two() -> None:
+    seen = {
+        f"srv/{'used' if at % 7 == 0 else 'other'}/{at % 5}/{'said' if at % 3 == 0 else 'kept'}-{at}.go": Sight(
+            age=at // 9, among=1 + at % 4
+        )
+        for at in range(900)
+    }
+    known = Known(used=frozenset({"app/used/main.go"}), spoken=frozenset({b"said"}))
+    names = list(ordered(seen, known))
+    assert len(names) == len(seen)
+    for pair in pairwise(names):
+        assert list(ordered({name: seen[name] for name in seen if name in pair}, known)) == list(pair)
+
+
 @pytest.mark.parametrize("sights", LIKELIER.values(), ids=LIKELIER)
 def test_a_name_ranks_by_how_it_was_seen(sights: tuple[Sight, Sight]) -> None:
     seen = dict(zip(["srv/api/users.go", "srv/api/teams.go"], sights, strict=True))
-    assert ordered(seen, Known()) == ["srv/api/users.go", "srv/api/teams.go"]
-    assert ordered(dict(reversed(seen.items())), Known()) == ["srv/api/users.go", "srv/api/teams.go"]
+    assert list(ordered(seen, Known())) == ["srv/api/users.go", "srv/api/teams.go"]
+    assert list(ordered(dict(reversed(seen.items())), Known())) == ["srv/api/users.go", "srv/api/teams.go"]
 
 
 def test_a_name_that_ends_in_words_that_were_said_ranks_before_others() -> None:
     seen = dict.fromkeys(["srv/api/teams.go", "srv/api/users.go"], Sight())
-    assert ordered(seen, Known(spoken=frozenset({b"users"})))[0] == "srv/api/users.go"
+    assert next(ordered(seen, Known(spoken=frozenset({b"users"})))) == "srv/api/users.go"
 
 
 def test_a_folder_is_not_listed_beside_a_file_in_it() -> None:

@@ -21,6 +21,8 @@ _SMALLEST = 200
 """Tokens below which an output is left as it is."""
 _BEGINNING = "[repeated lines left out"
 _NUMBER = pattern(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)*")
+_SIGNS = b"0123456789abcdefABCDEFx. \t\r\v\f\x1c\x1d\x1e\x1f" + bytes(range(128, 256))
+"""What numbers are made of, and spaces; beyond ASCII, anything may be one of them."""
 
 
 def shorten_repeats(*, keep: int = KEEP, alike: int = ALIKE, same: int = SAME) -> Strategy:
@@ -49,18 +51,41 @@ def _shortened(view: View, keep: int, alike: int, same: int) -> Iterator[tuple[S
     """The outputs that get shorter, oldest first, each with what is left of it."""
     found = [one for one in outputs(view) if not one.is_placeholder]
     offered = {row.id for block in view.offered for row in block.rows}
-    later: set[tuple[str, ...]] = set()
+    later = _Later(same)
     shortened: list[tuple[Seen, str]] = []
     for place in range(len(found) - 1, -1, -1):
         one = found[place]
         lines = one.part.text.split("\n")
         free = place < len(found) - keep and one.row.id in offered and one.tokens > _SMALLEST
         if free and not lines[0].startswith(_BEGINNING):
-            left = list(_without_alike(_without_same(lines, later, same), alike))
+            left = list(_without_alike(list(_without_same(lines, later.runs_for(lines), same)), alike))
             if len(left) < len(lines):
                 shortened.append((one, "\n".join([f"{_BEGINNING}; {ASKED}]", *left])))
-        later.update(_runs(lines, same))
+        later.add(lines)
     return reversed(shortened)
+
+
+class _Later:
+    """The runs of lines that later outputs show; put together when an output shares enough lines with them."""
+
+    def __init__(self, same: int) -> None:
+        self.same = same
+        self._lines: set[str] = set()
+        self._runs: set[tuple[str, ...]] = set()
+        self._new: list[Sequence[str]] = []
+
+    def add(self, lines: Sequence[str]) -> None:
+        self._lines.update(lines)
+        self._new.append(lines)
+
+    def runs_for(self, lines: Sequence[str]) -> set[tuple[str, ...]]:
+        """All runs, or none where so few of these lines are known that no run is among them."""
+        if sum(map(self._lines.__contains__, lines)) < self.same:
+            return set()
+        for new in self._new:
+            self._runs.update(_runs(new, self.same))
+        self._new.clear()
+        return self._runs
 
 
 def _runs(lines: Sequence[str], same: int) -> Iterator[tuple[str, ...]]:
@@ -70,6 +95,9 @@ def _runs(lines: Sequence[str], same: int) -> Iterator[tuple[str, ...]]:
 
 def _without_same(lines: Sequence[str], later: set[tuple[str, ...]], same: int) -> Iterator[str]:
     """The lines, without runs that stand in a later output."""
+    if not later:
+        yield from lines
+        return
     gone = [False] * len(lines)
     for at, run in enumerate(_runs(lines, same)):
         if run in later:
@@ -79,11 +107,20 @@ def _without_same(lines: Sequence[str], later: set[tuple[str, ...]], same: int) 
         yield from [f"… {len(kept):,} lines as in a later output"] if is_gone else kept
 
 
-def _without_alike(lines: Iterator[str], alike: int) -> Iterator[str]:
+def _without_alike(lines: Sequence[str], alike: int) -> Iterator[str]:
     """The lines, of long runs that differ in numbers only the first two."""
+    if not _may_be_alike(lines, alike):
+        yield from lines
+        return
     for _, some in groupby(lines, key=lambda line: _NUMBER.sub("0", line.strip())):
         run = list(some)
         if len(run) < alike:
             yield from run
         else:
             yield from (*run[:_SHOWN], f"… {len(run) - _SHOWN:,} more like this")
+
+
+def _may_be_alike(lines: Sequence[str], alike: int) -> bool:
+    """Whether so many lines in a row are the same without numbers and spaces: quick to tell, and rarely so."""
+    bare = "\n".join(lines).encode("utf-8", "replace").translate(None, _SIGNS).split(b"\n")
+    return any(len(list(some)) >= alike for _, some in groupby(bare))

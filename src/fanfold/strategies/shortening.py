@@ -23,7 +23,7 @@ from fanfold.strategies.handover.names import (
     chosen,
     names_in,
     ordered,
-    sights_of,
+    see,
     words_in,
     words_of,
 )
@@ -111,10 +111,8 @@ def _names(going: Sequence[Seen], view: View, room: float) -> dict[tuple[str, in
         part, address = one.row.whole.parts[one.number], f"{one.row.id}#{one.number}"
         gone.add(address)
         if isinstance(part, Result):
-            found = names_in(address, part, view)
-            new = sights_of(found, sights, places[one.row.id])
+            new = see(names_in(address, part, view), sights, places[one.row.id])
             where.update(dict.fromkeys(new, (one.row.id, one.number)))
-            sights |= {name: sights[name].again(found[name]) for name in found if name in sights} | new
     persons = [message.text[:2_000] for message in view.messages if message.is_request]
     agents = [message.text[:_SAID] for message in view.messages if message.role == "assistant"]
     known = Known(

@@ -20,7 +20,7 @@ from fanfold.core.plan import Plan, Strategy, ask
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
 from fanfold.strategies.handover.first import first_request
-from fanfold.strategies.handover.names import Known, Sight, names_in, ordered, sights_of, words_in
+from fanfold.strategies.handover.names import Known, Sight, names_in, ordered, see, words_in
 from fanfold.strategies.handover.past import Past, past_of
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.seal import sealed, unsealed
@@ -41,7 +41,7 @@ _LITTLE, _MORE = 18_000, 1.14
 """In a room smaller than this, layers may take so much more: there, what is told in brief is most of what there is."""
 _NAMES, _OUTPUTS = (0.33, 0.4), (0.16, 0.14)
 """What names and lines about outputs take of a layer, in a small room and in others."""
-_CONSIDERED = 12
+_CONSIDERED = 8
 """So many times the room for names is read for them, newest first: older names would hardly rank high enough."""
 _WORTH = 0.75
 """A layer takes no more than this share of the rows that it stands for."""
@@ -240,7 +240,7 @@ def _stretch(
         if past.plain:
             room = Room(total=min(total, own), user=min(total, own), story=own)
         told = outline_of(old, view, room, past)
-        taken = min(total, view.count(told.page().text) + names) + _MARK
+        taken = min(total, told.size() + names) + _MARK
         free = goal - (view.tokens - old.tokens + taken)
         if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken) or view.tokens <= goal:
             break
@@ -300,14 +300,12 @@ def names_of(old: Span, view: View, past: Past, room: int) -> Iterator[tuple[str
                 address = f"{entry}#{number}"
                 found = names_in(address, part, view)
                 old_by = age if isinstance(part, Result) else age // _GIVEN
-                new = sights_of(found, sights, old_by)
-                left -= sum(map(len, new)) / 3
+                new = see(found, sights, old_by)
+                left -= len("".join(new)) / 3
                 where.update(dict.fromkeys(new, refs.get(address, "")))
-                sights |= {name: sights[name].again(found[name]) for name in found if name in sights} | new
-    hidden = {name: sight for name, sight in sights.items() if name not in shown}
     pinned = frozenset(identifiers("\n".join(view.pinned_texts)))
     known = Known(pinned, frozenset(past.named), past.used, past.spoken)
-    return ((name, where[name]) for name in ordered(hidden, known))
+    return ((name, where[name]) for name in ordered(sights, known) if name not in shown)
 
 
 def _newest_first(rows: Sequence[Row], view: View) -> Iterator[tuple[str, Message]]:

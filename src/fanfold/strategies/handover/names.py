@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
-from math import log1p
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from itertools import islice
+from math import inf, log1p
 from typing import NamedTuple
 
 import msgspec
@@ -30,7 +32,10 @@ _AGE, _WHILE = 0.75, 5
 """What it counts that a name grows old, and messages that make it so."""
 _LIST, _KIN, _SAID = 0.5, 1.0, 0.5
 """What it counts that a name stood in a long list, has words of names that were used, ends in words that were said."""
+_LIFT = _KIN + _SAID
 _STEP, _HARD = 100.0, 1200.0
+_BATCH = 256
+"""Names that are ranked at a time."""
 _GUESSED = pattern(
     r"^(?:[a-z]{1,6}[-_]\d{1,3}|[a-zA-Z]-[a-zA-Z].{0,8}|\d{1,4}-\d{1,4}|[a-z]{1,8}\d?-\d{1,2}(?:[-.]\d{1,2})?|"
     r"\d{4}-\d\d-\d\dT?[\d:.-]*Z?|u00[0-9a-f]{2}.*|\d+[-_][a-z]{1,7}|x86[-_]64|(?:0x)?0+|"
@@ -102,32 +107,76 @@ def guessable(*names: str) -> set[str]:
     return found
 
 
-def ordered(sights: Mapping[str, Sight], known: Known) -> list[str]:
+def ordered(sights: Mapping[str, Sight], known: Known) -> Iterator[str]:
     """Names by rank. Who had them counts in steps that nothing else makes up for.
 
     Beyond that, a name ranks before others if it was seen lately, often, among few others, is made of words of names
-    that were used, and ends in words that were said.
+    that were used, and ends in words that were said. Names are ranked when they are asked for: most never are.
     """
     told = (known.pinned | known.named | known.used).intersection(sights)
-    easy = guessable(*sights) - told
-    left = [name for name in sights if name not in easy]
+    wanted = sorted(
+        [
+            (_step(name, known) + _depth(*sights[name]), at, name)
+            for at, name in enumerate(sights)
+            if name in told
+        ]
+    )
+    before = bisect_left(wanted, (_HARD,))
+    yield from [name for _, _, name in wanted[:before]]
+    yield from _others(sights, known, told)
+    yield from [name for _, _, name in wanted[before:]]
+
+
+def _step(name: str, known: Known) -> float:
+    """The rank of a name that somebody told of: pinned, named by the user, or used."""
+    wanted = (name not in known.pinned) * 8 + (name not in known.named) * 4 + (name in known.used) * 2
+    return (wanted + 1) * _STEP
+
+
+def _others(sights: Mapping[str, Sight], known: Known, told: Set[str]) -> Iterator[str]:
+    """The names by rank that nobody told of.
+
+    What a name is made of lifts it by no more than `_LIFT`. So the names seen lately are ranked first, and those that
+    nothing behind them can overtake are given before the next are looked at.
+    """
+    groups: dict[Sight, list[tuple[int, str]]] = {}
+    for place, (name, sight) in enumerate(sights.items()):
+        groups.setdefault(sight, []).append((place, name))
+    order = sorted([(_depth(*sight), sight) for sight in groups])
     used = frozenset(words_of(" ".join(known.used)))
-    depths = {sight: _depth(*sight) for sight in set(sights.values())}
-    ranks: list[float] = []
-    for name, line in zip(left, lines_of(left, _APART), strict=True):
-        depth = depths[sights[name]]
-        if name in told:
-            wanted = (name not in known.pinned) * 8 + (name not in known.named) * 4 + (name in known.used) * 2
-            ranks.append((wanted + 1) * _STEP + depth)
-        elif b" " not in line and len(line) < _HASHED:  # of one piece, as most hashes and numbers are
-            close = _KIN * (line in used) + _SAID * (line.lower() in known.spoken)
-            ranks.append(_HARD + depth - close)
+    ranks: list[tuple[float, int, str]] = []
+    some: list[tuple[float, int, str]] = []
+    for number, (depth, sight) in enumerate(order, 1):
+        some += [(depth, place, name) for place, name in groups[sight] if name not in told]
+        if number == len(order):
+            next_depth = inf
+        elif len(some) < _BATCH:
+            continue
+        else:
+            next_depth = order[number][0]
+        ranks += _ranks(some, used, known.spoken)
+        ranks.sort()
+        some = []
+        sure = bisect_left(ranks, (next_depth - _LIFT,))
+        yield from [name for _, _, name in ranks[:sure]]
+        del ranks[:sure]
+
+
+def _ranks(
+    some: Sequence[tuple[float, int, str]], used: frozenset[bytes], spoken: frozenset[bytes]
+) -> Iterator[tuple[float, int, str]]:
+    """The rank of each of some names by how deep it stands and what it is made of; none that anybody could write."""
+    easy = guessable(*[name for _, _, name in some])
+    left = [one for one in some if one[2] not in easy]
+    lines = lines_of([name for _, _, name in left], _APART)
+    endings = lines_of([name[name.rfind("/") + 1 :].lower() for _, _, name in left], _APART)
+    for (depth, place, name), line, ending in zip(left, lines, endings, strict=True):
+        if b" " not in line and len(line) < _HASHED:  # of one piece, as most hashes and numbers are
+            yield depth - _KIN * (line in used) - _SAID * (ending in spoken), place, name
         else:
             kinship = _share(line.split(), used)
-            ending = words_of(name.rpartition("/")[2].lower())
-            close = _KIN * kinship + _SAID * _share(ending, known.spoken)
-            ranks.append(_HARD + depth - close + _doubt(name, kinship))
-    return [left[at] for at in sorted(range(len(left)), key=ranks.__getitem__)]
+            close = _KIN * kinship + _SAID * _share(ending.split(), spoken)
+            yield depth - close + _doubt(name, kinship), place, name
 
 
 def _depth(age: int, among: int, times: int) -> float:
@@ -135,16 +184,21 @@ def _depth(age: int, among: int, times: int) -> float:
     return _AGE * log1p(age / _WHILE) + _LIST * (log1p(among) - log1p(times))
 
 
-def sights_of(names: Mapping[str, int], known: Mapping[str, object], age: int) -> dict[str, Sight]:
-    """Where those names of a part stood that are not known yet."""
-    new = {name: times for name, times in names.items() if name not in known}
-    once = Sight(age, len(names))
-    return {name: once if times == 1 else Sight(age, len(names), times) for name, times in new.items()}
+def see(names: Mapping[str, int], sights: dict[str, Sight], age: int) -> list[str]:
+    """Take in the names of a part that is older than those before; returns the ones that are new."""
+    again = [] if sights.keys().isdisjoint(names) else [name for name in names if name in sights]
+    for name in again:
+        sights[name] = sights[name].again(names[name])
+    new = [name for name in names if name not in sights] if again else list(names)
+    many = len(names)
+    once = Sight(age, many)
+    sights.update([(name, once if names[name] == 1 else Sight(age, many, names[name])) for name in new])
+    return new
 
 
 def _share(words: list[bytes], known: frozenset[bytes]) -> float:
     """The share of some words that are known."""
-    return len(known.intersection(words)) / (len(words) or 1)
+    return 0.0 if known.isdisjoint(words) else len(known.intersection(words)) / len(words)
 
 
 def _doubt(name: str, kinship: float) -> float:
@@ -203,10 +257,9 @@ def _spell(part: Part) -> Spelled:
 
 def chosen(names: Iterable[str], shown: frozenset[str], tokens: float) -> list[str]:
     """The first of these names that are not shown, as many as fit into so many tokens."""
-    hidden = [name for name in names if name not in shown]
     found: list[str] = []
     folders: set[str] = set()
-    for name, weight in zip(hidden, weights_of(hidden), strict=True):
+    for name, weight in _weighed(name for name in names if name not in shown):
         if name in folders:
             continue
         tokens -= weight
@@ -215,6 +268,12 @@ def chosen(names: Iterable[str], shown: frozenset[str], tokens: float) -> list[s
         found.append(name)
         folders.update(folders_of(name))
     return found
+
+
+def _weighed(names: Iterator[str]) -> Iterator[tuple[str, float]]:
+    """Names and their weights, some at a time."""
+    while some := list(islice(names, _BATCH)):
+        yield from zip(some, weights_of(some), strict=True)
 
 
 def folders_of(path: str) -> Iterator[str]:

@@ -76,6 +76,7 @@ def names_something(sentence: str) -> bool:
     return _VALUE.search(sentence[1:]) is not None
 
 
+@lru_cache(maxsize=1_000)
 def weighty(text: str, replaced: frozenset[str] = frozenset(), least: int = 3) -> str:
     """The sentences of a text that matter, but for those that a later one replaced."""
     pieces = [piece.strip() for piece in SENTENCE.split(text) if piece.strip()]
@@ -126,6 +127,7 @@ class _About(NamedTuple):
         return changes and 2 * shared >= max(2, _SAME * (len(self.words) + len(old.words)))
 
 
+@lru_cache(maxsize=1_000)
 def _about(sentence: str) -> _About:
     names = frozenset(_NAME.findall(sentence))
     known = {name.lower() for name in names}

@@ -18,6 +18,8 @@ from fanfold.text.cutting import clip_text, cut, short
 from fanfold.text.identifiers import may_hold_names
 
 Measure = Callable[[str], int]
+Told = tuple[str, tuple[str, ...]]
+"""A line as it is written down, and the entries that it was made from."""
 _FOUND = 0.23
 _SHARES: tuple[tuple[str, sections.Section, float], ...] = (
     ("plan", sections.plan, 0.12),
@@ -81,12 +83,20 @@ class Outline(msgspec.Struct, frozen=True):
 
     def page(self, names: Iterable[tuple[str, str]] = ()) -> Page:
         """The hand-over. `names` are the names that matter, best first, each with a reference or none."""
+        told = self._told(names)
+        return Page(_text(told), tuple(_sources(told)))
+
+    def size(self) -> int:
+        """The tokens of the hand-over without names."""
+        return self.measure(_text(self._told(())))
+
+    def _told(self, names: Iterable[tuple[str, str]]) -> list[Told]:
         found, spare, tongue = [*self.sections], self.spare, self.story.tongue
         told = "\n".join([line.text for _, lines in found for line in lines])
-        rows = _rows(names, may_hold_names(told), min(self.room.names, spare), self.measure, self.story.refs)
+        rows = _rows(names, told, min(self.room.names, spare), self.measure, self.story.refs)
         spare -= _add(found, tongue.names, rows, min(self.room.names + 64, spare), self.measure)
         self._add_outputs(found, told, min(self.room.outputs, spare))
-        return _page(found, self.story, self.room.total)
+        return _whole(found, self.story, self.room.total)
 
     def _add_outputs(self, found: list[tuple[str, list[Line]]], told: str, room: int) -> None:
         """Put in what outputs there are: what each was as far as there is room, of the others the references alone."""
@@ -127,19 +137,28 @@ def outline(story: Story, room: Room, measure: Measure) -> Outline:
 
 def _weight(lines: Sequence[Line], room: float) -> float:
     """What a section may take of its share: less, where lines that say little would fill much of it."""
-    telling = sum(len(line.brief) for line in lines if not line.slight) / _LETTERS
-    return max(_PASSING, min(1.0, telling / max(1.0, room)))
+    room = max(1.0, room)
+    telling = 0.0
+    for line in reversed(lines):
+        telling += 0 if line.slight else len(line.brief) / _LETTERS
+        if telling >= room:  # the others need not be put into words
+            return 1.0
+    return max(_PASSING, telling / room)
 
 
-def _page(found: Sequence[tuple[str, list[Line]]], story: Story, total: int) -> Page:
+def _whole(found: Sequence[tuple[str, list[Line]]], story: Story, total: int) -> list[Told]:
+    """The lines of a hand-over, its opening before them."""
     root = story.tongue.below.format(story.root) if story.root else ""
     opening = story.tongue.opening if total > _SMALL else ""
     lines = [(" ".join(filter(None, (opening, root))), ()), *_lines(found, story)]
-    told = [(text, entries) for text, entries in lines if text]
-    return Page("\n".join(text for text, _ in told), tuple(_sources(told)))
+    return [(text, entries) for text, entries in lines if text]
 
 
-def _sources(told: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[tuple[int, str]]:
+def _text(told: Iterable[Told]) -> str:
+    return "\n".join([text for text, _ in told])
+
+
+def _sources(told: Iterable[Told]) -> Iterator[tuple[int, str]]:
     """The number of each line that has a source, and its source in brief."""
     number = 1
     for text, entries in told:
@@ -154,7 +173,7 @@ def _brief(source: str) -> str:
     return f"{entry[:_ID]}{mark}{part}"
 
 
-def _lines(found: Sequence[tuple[str, list[Line]]], story: Story) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _lines(found: Sequence[tuple[str, list[Line]]], story: Story) -> Iterator[Told]:
     """Sections as they are written down, each line with its sources; a story is prose, all else are lists."""
     for heading, lines in found:
         yield heading, ()
@@ -211,6 +230,7 @@ def _rows(
     groups: dict[str, list[str]] = {}
     folders: set[str] = set()
     left = room
+    told = may_hold_names(told) if names and room > 0 else ""
     for name, ref in names if room > 0 else ():
         if name in folders or name in told:
             continue
