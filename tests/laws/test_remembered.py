@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import fanfold
@@ -223,7 +223,6 @@ def kept_by(chat: Session) -> str:
     return str(chat._state.projection.memory)
 
 
-@settings(max_examples=2 * settings.default.max_examples)
 @pytest.mark.parametrize("kind", ["memory", "sqlite"])
 @given(
     dialect=st.sampled_from(DIALECTS),
