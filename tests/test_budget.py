@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanfold import BadBudget, Budget
-from fanfold.core.budget import tool_share
+from fanfold.core.budget import Learned, tool_share
 from fanfold.systems import budgets
 
 
@@ -244,3 +244,15 @@ def test_where_all_of_the_room_may_be_taken_only_what_does_not_fit_is_too_much(
     budget = Budget(window=100, reserve=0, trigger=trigger)
     assert [budget.presses(tokens) for tokens in (99, 100, 101)] == presses
     assert not Budget(window=100, reserve=0, trigger=0.5).presses(49)
+
+
+def test_a_target_in_tokens_is_lowered_with_the_limit_that_a_refusal_taught() -> None:
+    """The trigger is a share, so it shrinks with the limit; a target above it would stop every request."""
+    budget = Budget(window=1_000, target=500).measured_by(Learned(), most=400)
+    assert (budget.limit, budget.ceiling, budget.goal) == (400, 340, 340)
+
+
+def test_a_target_in_tokens_is_lowered_where_a_request_wants_a_long_reply() -> None:
+    budget = Budget(window=1_000, target=500).measured_by(Learned(), reply=600)
+    assert (budget.limit, budget.ceiling, budget.goal) == (400, 340, 340)
+    assert Budget(window=1_000, target=500).measured_by(Learned(), reply=100).goal == 500

@@ -220,12 +220,19 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
 
         A provider may take no more than `most` tokens, or `most_bytes`, whatever its documents say.
         """
-        return replace(
+        mixed = self.trigger <= 1 < self.target  # a share shrinks with the limit, a number of tokens does not
+        seen = replace(
             self,
             reserve=self.reserve if reply is None else reply,
             max_input=_lower(self.max_input, most),
             max_bytes=_lower(self.max_bytes, most_bytes),
+            target=self.trigger if mixed else self.target,
             measured=(learned.scale, learned.offset),
+        )
+        return (
+            replace(seen, target=max(2, min(self.target, floor(self.trigger * seen.limit))))
+            if mixed
+            else seen
         )
 
 
