@@ -256,3 +256,15 @@ def test_a_target_in_tokens_is_lowered_where_a_request_wants_a_long_reply() -> N
     budget = Budget(window=1_000, target=500).measured_by(Learned(), reply=600)
     assert (budget.limit, budget.ceiling, budget.goal) == (400, 340, 340)
     assert Budget(window=1_000, target=500).measured_by(Learned(), reply=100).goal == 500
+
+
+@given(st.integers(2, 2_000), st.integers(1, 2_000), st.sampled_from((0.3, 0.85, 1.0)))
+def test_a_limit_that_was_learned_never_makes_a_budget_refuse_itself(
+    target: int, most: int, trigger: float
+) -> None:
+    try:
+        budget = Budget(window=2_000, reserve=100, trigger=trigger, target=target)
+    except BadBudget:  # the caller's own mistake
+        return
+    seen = budget.measured_by(Learned(), most=most)
+    assert seen.goal <= seen.ceiling <= seen.room

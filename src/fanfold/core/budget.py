@@ -229,11 +229,8 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
             target=self.trigger if mixed else self.target,
             measured=(learned.scale, learned.offset),
         )
-        return (
-            replace(seen, target=max(2, min(self.target, floor(self.trigger * seen.limit))))
-            if mixed
-            else seen
-        )
+        target = min(self.target, floor(self.trigger * seen.limit))
+        return replace(seen, target=target) if mixed and target > 1 else seen
 
 
 def _lower(limit: int | None, other: int | None) -> int | None:
