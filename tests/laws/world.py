@@ -216,7 +216,8 @@ class World:
         """What earlier edits cover: they stand again where the talk went forward to the place at which they were made,
         or the very message was said again, say while a model was asked."""
         earlier = set(list(self.log.decisions)[:made])
-        return {id for row in self.chat.view().rows if row.id in earlier for id in row.covers}
+        again = [row for row in self.chat.view().rows if row.id in earlier]
+        return {id for row in again for id in (*row.covers, *self.log.under(row.id))}
 
     def _prefix_holds(self, request: dict[str, Any], arguments: dict[str, Any]) -> None:
         view, log, track = self.chat.view(), self.log, self.track

@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from talking import talk
 
@@ -61,6 +61,7 @@ def step(chat: fanfold.Session, kind: str, number: int, size: int) -> None:
         st.tuples(st.sampled_from(("words", "calls", "note")), st.sampled_from((0, 1, 9, 90))), max_size=40
     )
 )
+@example([("words", 0), ("words", 0), ("words", 0), ("calls", 90), ("words", 0), ("calls", 90)])
 def test_a_short_task_sends_sixteen_messages_at_most_whatever_they_are(steps: list[tuple[str, int]]) -> None:
     """(19.24) Messages of a word save nothing when they leave; the limit holds for them too."""
     with fanfold.open("run", preset=presets.miki(profile="short"), window=100_000) as chat:

@@ -209,7 +209,7 @@ class ScrubsAnyones(Memory):
     [
         (TakesAll, "Moved was not raised"),
         (LooksThenLeaps, "both wrote"),
-        (MixesTenants, "reaches another's entry"),
+        (MixesTenants, "reads another's entries"),
         (KeepsHalfABlob, "broke off"),
         (KeepsCheckpoints, "outlived an erasure"),
         (SaysItAgain, "not scrubbed as told"),

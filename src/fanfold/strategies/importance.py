@@ -111,10 +111,15 @@ class Important(msgspec.Struct, frozen=True):
         leaving = _span(_least(older, self.scorer, most - others, tokens))
         if not leaving.rows:
             return
+        first = first_request(view, budget)
+        newer = [block for block in view.offered if block not in older and first not in block.rows]
         view = yield without(leaving, view, budget.room // 10)
-        if view.refused and _messages(view.rows) > self.most:
+        while view.refused and _messages(view.rows) > self.most:
             every = _span(older)
-            yield Fold(every.covers, _SHORT.format(every.count))
+            view = yield Fold(every.covers, _SHORT.format(every.count))
+            if not view.refused or not newer:
+                return
+            older = [*older, newer.pop(0)]  # the limit counts for more than the newest share
 
     def _older(self, view: View, budget: Budget) -> list[Block]:
         """The blocks on offer before the newest messages, without the first request."""
