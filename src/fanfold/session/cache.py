@@ -122,7 +122,7 @@ def cache(state: State, number: int = -1) -> CacheUse:
     last, now = sent[at - 1], sent[at]
     shared, again, broken = _compare(state, last, now)
     scale = _scale(state.log, at - 1) or _scale(state.log, at) or 1.0
-    could, again, model = round(shared * scale), round(again * scale), _model(now)
+    could, again, model = round(shared * scale), round(again * scale), model_of(now)
     missed = could - usage.cache_read if usage else 0
     if missed > max(_STEP, could // 50):
         broken = broken or _unbroken(state, last, now, could, model)
@@ -160,7 +160,8 @@ def _scale(log: Log, at: int) -> float | None:
     return usage.prompt / log.sent[at].tokens if usage and log.sent[at].tokens else None
 
 
-def _model(sent: Sent) -> Model | None:
+def model_of(sent: Sent) -> Model | None:
+    """The model that a request was made for, if the table knows it."""
     name = sent.params.get("model") if isinstance(sent.params, Mapping) else None
     return lookup(str(name)) if name else None
 

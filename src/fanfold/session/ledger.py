@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple
 
@@ -24,12 +24,13 @@ from fanfold.core.record import Billed, Frame, Move, Sent, TokenUsage, is_visibl
 from fanfold.core.view import Row, View
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import function_names
+from fanfold.session.cache import model_of
 from fanfold.session.state import State
 from fanfold.stores.store import Tenant
 from fanfold.strategies.handover.tools import Tools
 from fanfold.text.cutting import short
 from fanfold.text.json_text import to_json
-from fanfold.tokens.models import Model, lookup
+from fanfold.tokens.models import Model
 from fanfold.tokens.usage import cost
 
 Kind = Literal[
@@ -319,7 +320,7 @@ def _book_request(account: Account, pieces: Sequence[PromptPiece], sent: Sent, u
     account.bill(replace(usage, output=0, reasoning=0))
     counted = sum(piece.tokens for piece in pieces)
     beside = PromptPiece(max(not counted, sent.tokens - counted), ((_BESIDE, 1.0),))
-    regions = _regions(usage, counted + beside.tokens, _model(sent))
+    regions = _regions(usage, counted + beside.tokens, model_of(sent))
     start = 0.0
     for piece in (*pieces, beside):
         end = start + piece.tokens
@@ -327,11 +328,6 @@ def _book_request(account: Account, pieces: Sequence[PromptPiece], sent: Sent, u
         for thing, share in piece.things if piece.tokens else ():
             account.send(thing, [(region, share * tokens) for region, tokens in cuts if tokens > 0])
         start = end
-
-
-def _model(sent: Sent) -> Model | None:
-    name = sent.params.get("model") if isinstance(sent.params, Mapping) else None
-    return lookup(str(name)) if name else None
 
 
 class Things:
@@ -421,7 +417,7 @@ def _book_replies(account: Account, things: Things) -> None:
 
 def _book_reply(account: Account, piece: PromptPiece, sent: Sent, usage: TokenUsage) -> None:
     account.bill(TokenUsage(output=usage.output))
-    price = _price(usage, "output", _model(sent)) if usage.output else 0.0
+    price = _price(usage, "output", model_of(sent)) if usage.output else 0.0
     for thing, share in piece.things:
         tokens = usage.output * share
         account.say(thing, tokens, None if price is None else tokens * price)
@@ -430,7 +426,9 @@ def _book_reply(account: Account, piece: PromptPiece, sent: Sent, usage: TokenUs
 def _bills_of(tenant: Tenant, name: str, above: set[str]) -> tuple[TokenUsage, float | None]:
     """What a sub-agent's session was billed, its own sub-agents included."""
     log = Log(tenant.tree, tenant.store.load(tenant.name, name).records)
-    bills = [(bill.usage, _cost(bill.usage, _model(log.sent[number]))) for number, bill in log.bills.items()]
+    bills = [
+        (bill.usage, _cost(bill.usage, model_of(log.sent[number]))) for number, bill in log.bills.items()
+    ]
     bills += [(spent.usage, spent.cost or None) for spent in log.spent]
     bills += [_bills_of(tenant, one, above | {name}) for one in log.spawned.values() if one not in above]
     usage = sum((usage for usage, _ in bills), TokenUsage())
