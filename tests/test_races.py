@@ -177,6 +177,15 @@ def test_a_request_whose_plan_came_too_late_is_reduced_by_the_fallbacks(
     assert chat.request()["messages"][-1] == asks("Go on.")
 
 
+def test_what_is_said_meanwhile_is_no_part_of_what_a_plan_saved() -> None:
+    said = long("By the way", 2_000)
+    chat = asked_while(lambda chat: chat.say(said))
+    outcome = chat.compact(force=True)
+    assert outcome.status == "reduced"
+    assert outcome.before - outcome.after == sum(one.before - one.after for one in outcome.decisions) > 0
+    assert said in texts(chat)
+
+
 @pytest.mark.parametrize("when", ["before_edit", "after_edit", "on_pressure"])
 def test_a_request_of_which_a_hook_took_everything_back_says_that_there_is_nothing(when: str) -> None:
     chat: Session

@@ -86,3 +86,57 @@ def test_a_line_with_half_a_character_stands_though_its_call_is_repaired_and_fol
     with fanfold.open("run", **told) as chat:
         fold = chat.fold(tuple(row.id for row in chat.view().rows), "All of it.")
         assert chat.view().row(fold.id).messages[0].text.endswith(f"[pinned, verbatim]\n{HALF}")  # type: ignore[union-attr]
+
+
+def shown(chat: fanfold.Session) -> str:
+    return "\n".join(text_of(message, unescaped=True) for message in chat.view().messages)
+
+
+def folded_rules() -> fanfold.Session:
+    """A session whose rules stand behind a fold, made where it now stands."""
+    chat = fanfold.open("run", window=9_000)
+    chat.merge([said(f"{RULE} {'Mind it. ' * 40}"), replied("Fine. " * 50), said("Go on.")])
+    chat.fold(tuple(row.id for row in chat.view().rows[:2]), "Rules were told.")
+    return chat
+
+
+RULE = "Never touch the vendor folder."
+PINS = {"text": lambda chat: RULE, "entry": lambda chat: chat.view().rows[0].id}
+
+
+@pytest.mark.parametrize("what", PINS)
+def test_an_earlier_edit_that_stands_again_hides_nothing_that_was_pinned_since(what: str) -> None:
+    with folded_rules() as chat:
+        chat.rewind(1)
+        chat.pin(PINS[what](chat))
+        chat.add(said("Go on."))  # the very message, and the fold was made at it
+        assert RULE in shown(chat)
+        assert chat.view().shadowed == ("e1",)
+        chat.unpin(PINS[what](chat))
+        assert "Rules were told." in shown(chat)
+
+
+@pytest.mark.parametrize("what", PINS)
+def test_what_would_hide_a_later_pin_is_not_redone(what: str) -> None:
+    with folded_rules() as chat:
+        undone = chat.undo("e1")
+        chat.pin(PINS[what](chat))
+        for refused in (lambda: chat.redo("e1"), lambda: chat.undo(undone[0].id)):
+            with pytest.raises(
+                fanfold.BadEdit, match="e1 would hide what was pinned since; unpin that first"
+            ):
+                refused()
+        assert RULE in shown(chat)
+        chat.unpin(PINS[what](chat))
+        chat.redo("e1")
+        assert "Rules were told." in shown(chat)
+
+
+def test_an_edit_that_stood_when_a_thing_was_pinned_stays() -> None:
+    with folded_rules() as chat:
+        chat.say(RULE)
+        chat.pin(RULE)
+        before = chat.view().messages
+        chat.rewind(0)
+        chat.forward()
+        assert chat.view().messages == before

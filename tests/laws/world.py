@@ -201,16 +201,15 @@ class World:
         reduced = any(d.reduces and d.by == "auto" for d in list(self.log.decisions.values())[before[3] :])
         occurred("reduced beside what a person undid", reduced and bool(self._brought_back()))
         lines = [line for message in view.messages for line in _lines(message)]
-        standing = self._standing_again(before[3])
+        standing, pinned = self._standing_again(before[3]), {pin.entry for _, pin in self.log.pins()}
         for line in before[0]:
             assert any(line in other for other in lines), f"the pinned line {line!r} is gone"
         for id, messages in before[1].items():
             row = view.row(id)
             shown = self.log.leaves((id,))
             repaired = any(row.kind == "mend" and shown <= self.log.leaves((row.id,)) for row in view.rows)
-            assert repaired or id in standing or (row is not None and row.messages == messages), (
-                f"{id} is gone, which was pinned or brought back"
-            )
+            stays = repaired or (row is not None and row.messages == messages)
+            assert stays or (id in standing and id not in pinned), f"{id} is gone, which was kept"
 
     def _standing_again(self, made: int) -> set[str]:
         """What earlier edits cover: they stand again where the talk went forward to the place at which they were made,

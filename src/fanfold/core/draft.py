@@ -27,7 +27,7 @@ from fanfold.core.edit import (
     Undo,
     with_ref,
 )
-from fanfold.core.layout import apply_edit, marker, replaced_notes
+from fanfold.core.layout import apply_edit, marker, read_rows, replaced_notes
 from fanfold.core.log import Log
 from fanfold.core.message import Message, Thinking, text_of, user
 from fanfold.core.view import Row, Scale, View, call_ids
@@ -279,7 +279,7 @@ def lost_lines(view: View, covers: Sequence[str], shown: str) -> list[str]:
     """The pinned lines that these rows show, and a text in their place does not."""
     if not view.pinned_texts:
         return []
-    return _missing_lines(view, f"{_read_rows(view, covers)}\n{_notes_lost(view, covers)}", shown)
+    return _missing_lines(view, f"{_text_of_rows(view, covers)}\n{_notes_lost(view, covers)}", shown)
 
 
 def _under_heading(lost: Sequence[str]) -> str:
@@ -296,10 +296,9 @@ def _notes_lost(view: View, covers: Iterable[str]) -> str:
     """What stands in the notes that leave when these rows are covered."""
     wanted = set(covers)
     since = next((i for i, row in enumerate(view.rows) if row.id in wanted), len(view.rows))
-    return _read_rows(view, replaced_notes(view.rows, since))
+    return _text_of_rows(view, replaced_notes(view.rows, since))
 
 
-def _read_rows(view: View, covers: Iterable[str]) -> str:
+def _text_of_rows(view: View, covers: Iterable[str]) -> str:
     wanted = set(covers)
-    messages = [message for row in view.rows if row.id in wanted for message in row.messages]
-    return "\n".join([text_of(message, unescaped=True) for message in messages])
+    return read_rows(row for row in view.rows if row.id in wanted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from operator import attrgetter
 from typing import Any
 
@@ -20,7 +20,7 @@ from fanfold.core.edit import (
     with_elided,
 )
 from fanfold.core.log import Log
-from fanfold.core.message import Message, user
+from fanfold.core.message import Message, text_of, user
 from fanfold.core.view import Kind, Row, Scale, View, Weight, sum_up, weigh
 
 
@@ -48,12 +48,16 @@ class Layout:
         self.rows: list[Row] = []
         self.frame: Row | None = None
         self.shadowed: list[str] = []
+        self.hiding: set[str] = set()
+        """Those of the shadowed edits that would hide what was pinned since."""
         self._total: Weight | None = None
         """What the rows weigh together, while they only grow."""
         self.weights = weights if weights is not None else {}
         """What each entry weighs, with the version that last changed its body."""
         self._dead = log.undone(version)
         self._applied: set[str] = set()
+        self._stood: dict[str, set[str]] = {}
+        """The edits that stood where and when a thing was pinned, by the pin."""
 
     def step(self, id: str | None) -> None:
         """Take in one entry, and the edits made there."""
@@ -88,15 +92,41 @@ class Layout:
         return at if caller and not set(self.rows[caller - 1].calls).isdisjoint(row.results) else end
 
     def apply(self, decision: Decision) -> None:
-        """Let one edit shape the rows, once; one that fits no whole rows here is shadowed."""
+        """Let one edit shape the rows, once; one that fits no whole rows here, or hides a later pin, is shadowed."""
         if decision.id in self._applied:
             return
         self._applied.add(decision.id)
         rows = apply_edit(self.rows, decision, self.scale, self.log, self.version)
         if rows is None:
             self.shadowed.append(decision.id)
+        elif self.log.lasting and self._hides_pinned(decision, rows):
+            self.shadowed.append(decision.id)
+            self.hiding.add(decision.id)
         else:
             self.rows, self._total = rows, None
+
+    def _hides_pinned(self, decision: Decision, rows: Sequence[Row]) -> bool:
+        """Whether an edit that stands again hides what was pinned since, while the edit did not stand."""
+        if not isinstance(decision.edit, Fold | Drop | Elide):
+            return False
+        pins = [pin for id, pin in self.log.pins(self.version) if self._came_without(id, decision.id)]
+        entries = {pin.entry for pin in pins if pin.entry}
+        held, left = self._rows_holding(entries), {row.id: row.messages for row in rows}
+        if any(row.messages != left.get(row.id) for row in self.rows if row.id in held):
+            return True
+        lines = {line for pin in pins if pin.text for line in pin.text.splitlines() if line.strip()}
+        before, after = (read_rows(self.rows), read_rows(rows)) if lines else ("", "")
+        return any(line in before and line not in after for line in lines)
+
+    def _came_without(self, pin: str, edit: str) -> bool:
+        """Whether a thing was pinned later than an edit was made, and in a view in which that did not stand."""
+        log, made = self.log, self.log.born.get(pin, 0)
+        if log.born.get(edit, made) >= made:
+            return False
+        if pin not in self._stood:
+            path = set(log.tree.path(log.decisions[pin].at))
+            self._stood[pin] = {decision.id for decision in log.standing(path, made)}
+        return edit not in self._stood[pin]
 
     def _rows_holding(self, ids: Set[str]) -> set[str]:
         """The rows that show some of these rows, as they were or as the grammar needs them."""
@@ -135,6 +165,11 @@ class Layout:
             total=self._total,
             **beside,
         )
+
+
+def read_rows(rows: Iterable[Row]) -> str:
+    """What can be read in rows."""
+    return "\n".join([text_of(message, unescaped=True) for row in rows for message in row.messages])
 
 
 def apply_edit(

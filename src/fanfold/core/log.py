@@ -272,20 +272,21 @@ class Log:
                 dead.setdefault(edit.edit, id)
         return dead
 
-    def standing(self, path: Container[str]) -> list[Decision]:
-        """The edits that stand on a path, in the order they were made."""
-        dead = self.undone()
+    def standing(self, path: Container[str], version: int | None = None) -> list[Decision]:
+        """The edits that stand on a path, in the order they were made; as of a version, if one is given."""
+        dead, now = self.undone(version), self.version if version is None else version
         return [
             decision
             for id, decision in self.decisions.items()
-            if id not in dead and not isinstance(decision.edit, Undo) and self._stands(decision, path)
+            if id not in dead and not isinstance(decision.edit, Undo) and self._stands(decision, path, now)
         ]
 
-    def _stands(self, decision: Decision, path: Container[str]) -> bool:
+    def _stands(self, decision: Decision, path: Container[str], version: int) -> bool:
         """Whether an edit that nobody undid holds on a path; a pin does so wherever its entry is, or its text."""
         if isinstance(decision.edit, Pin):
             return decision.edit.entry is None or decision.edit.entry in path
-        return any(at is None or at in path for _, at in self.places.get(decision.id, ()))
+        places = self.places.get(decision.id, ())
+        return any(born <= version and (at is None or at in path) for born, at in places)
 
     def pins(self, version: int | None = None) -> Iterator[tuple[str, Pin]]:
         """The pins that stand, with their ids."""

@@ -162,8 +162,9 @@ def _commit(state: State, reduction: Reduction, outcome: Outcome, trigger: Trigg
         )  # the hook may have written something itself
     if not decisions:
         return _fail(outcome, MOVED)
+    before = state.view().tokens  # what was said meanwhile is no part of what this plan saved
     state.commit(decisions)
-    return replace(outcome, decisions=decisions, after=state.view().tokens)
+    return replace(outcome, decisions=decisions, before=before, after=state.view().tokens)
 
 
 def _still_valid(

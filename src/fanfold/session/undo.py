@@ -68,7 +68,10 @@ def standing_edits(state: State) -> list[Decision]:
 
 
 def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:
-    """Refuse an undo that would leave a standing edit, made since a version, without whole rows to cover."""
+    """Refuse an undo that would leave a standing edit, made since a version, without whole rows to cover.
+
+    So is one that brings an edit back which hides what was pinned since.
+    """
     trial = Log(state.log.tree, state.log.records)
     decisions = (
         Decision(trial.next_edit(i), trial.head, Undo(edit.id), "person") for i, edit in enumerate(undone)
@@ -77,6 +80,9 @@ def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:
     layout = Layout(trial, state.gauge, None, state.projection.weights)
     for id in [None, *trial.tree.path(trial.head)]:
         layout.step(id)
+    hiding = layout.hiding.intersection(map(trial.meant, (edit.id for edit in undone)))
+    if hiding:
+        raise BadEdit(f"{', '.join(sorted(hiding))} would hide what was pinned since; unpin that first.")
     shadowed = (id for id in layout.shadowed if not isinstance(trial.decisions[id].edit, Repair))
     torn = {id for id in shadowed if trial.born[id] > since} - set(state.view().shadowed)
     if torn:
