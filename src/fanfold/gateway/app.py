@@ -17,7 +17,7 @@ from fanfold.gateway.exchange import Exchange, serve_exchange
 from fanfold.gateway.headers import get
 from fanfold.gateway.keys import Keys
 from fanfold.gateway.metrics import Metrics
-from fanfold.gateway.route import Route, find_route
+from fanfold.gateway.route import Destination, find_destination
 from fanfold.gateway.safety import Refused, check_json, check_request, read_body
 from fanfold.gateway.settings import ServeSettings, read_settings
 from fanfold.gateway.upstream import Upstreams
@@ -76,27 +76,27 @@ class Gateway:
         """One request: refused, answered here, or taken to its provider."""
         method, headers = scope["method"], scope["headers"]
         path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
-        route: Route | None = None
+        destination: Destination | None = None
         self.active += 1
         try:
             check_request(path, headers, self.settings.allowed_hosts)
             if await self._answer_here(method, path, scope, client):
                 return
-            route = find_route(method, path, headers)
-            await self._take_on(route, path, scope, client)
+            destination = find_destination(method, path, scope["query_string"].decode("latin-1"), headers)
+            await self._take_on(destination, path, scope, client)
         except Refused as refused:
-            await self._refuse(client, route, refused)
+            await self._refuse(client, destination, refused)
         except (ConnectionError, CancelledError):
             if not client.gone:
                 raise
             self.metrics.add("streams_cut", by="client")
         except Exception as error:
             _LOG.error("%s %s failed: %s", method, path, type(error).__name__, exc_info=error)
-            await self._refuse(client, route, Refused(500, "The gateway failed; its log says how."))
+            await self._refuse(client, destination, Refused(500, "The gateway failed; its log says how."))
         finally:
             self.active -= 1
             if client.status:
-                self.metrics.add("requests", dialect=_name(route), status=str(client.status))
+                self.metrics.add("requests", dialect=_name(destination), status=str(client.status))
 
     async def _answer_here(self, method: str, path: str, scope: dict[str, Any], client: Client) -> bool:
         """Answer what is asked of the gateway itself; tell whether that was so."""
@@ -115,10 +115,12 @@ class Gateway:
             return False
         return True
 
-    async def _take_on(self, route: Route | None, path: str, scope: dict[str, Any], client: Client) -> None:
+    async def _take_on(
+        self, destination: Destination | None, path: str, scope: dict[str, Any], client: Client
+    ) -> None:
         """Take a request to its provider, for as long as the client is there."""
         method, headers, query = scope["method"], scope["headers"], scope["query_string"].decode("latin-1")
-        if route is None:
+        if destination is None:
             raise Refused(
                 404, f"No provider has {method} {path}. Is the base URL right? See `fanfold serve --print`."
             )
@@ -127,7 +129,7 @@ class Gateway:
         if body:
             check_json(headers)
         exchange = Exchange(
-            route=route, method=method, path=path, query=query, headers=headers, body=body, holder=holder
+            to=destination, method=method, path=path, query=query, headers=headers, body=body, holder=holder
         )
         serving = current_task()
         assert serving is not None
@@ -137,7 +139,7 @@ class Gateway:
         finally:
             watching.cancel()
 
-    async def _refuse(self, client: Client, route: Route | None, refused: Refused) -> None:
+    async def _refuse(self, client: Client, destination: Destination | None, refused: Refused) -> None:
         if refused.status == 502:
             self.metrics.add("upstream_failures")
         if (
@@ -145,11 +147,11 @@ class Gateway:
         ):  # too late for a status: the connection is closed, so that nobody takes it for the end
             raise refused
         with suppress(ConnectionError):
-            await client.refuse(_name(route), refused.status, str(refused))
+            await client.refuse(_name(destination), refused.status, str(refused))
 
 
-def _name(route: Route | None) -> str:
-    return route.dialect if route else "none"
+def _name(destination: Destination | None) -> str:
+    return destination.dialect if destination else "none"
 
 
 app = Gateway()

@@ -13,7 +13,7 @@ from fanfold.dialects.reading import parse
 from fanfold.gateway.client import Client
 from fanfold.gateway.headers import Headers, get, to_client, to_upstream
 from fanfold.gateway.keys import Holder
-from fanfold.gateway.route import Route, upstream_path
+from fanfold.gateway.route import Destination, upstream_address
 from fanfold.gateway.safety import Refused, unpack
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ EVENTS = "text/event-stream"
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     """A request as the client sent it, and whose it is."""
 
-    route: Route
+    to: Destination
     method: str
     path: str
     query: str
@@ -36,7 +36,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
 async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -> None:
     """Take a request to its provider, and the reply back."""
-    if exchange.route.kind != "other" and exchange.body:
+    if exchange.to.route is not None and exchange.body:
         read_request(exchange, gateway.settings.max_body)
     response = await ask(gateway, exchange, exchange.body)
     await pass_on(response, client)
@@ -57,9 +57,9 @@ def read_request(exchange: Exchange, most: int) -> Any:
 
 async def ask(gateway: Gateway, exchange: Exchange, body: bytes) -> ClientResponse:
     """The provider's response to this body, which goes where the client's request was meant to go."""
-    route, holder = exchange.route, exchange.holder
-    headers = holder.sign(to_upstream(exchange.headers, route.provider), route.provider)
-    address = upstream_path(gateway.settings.address(route.provider), exchange.path)
+    provider, holder = exchange.to.provider, exchange.holder
+    headers = holder.sign(to_upstream(exchange.headers, provider), provider)
+    address = upstream_address(gateway.settings.address(provider), exchange.path)
     query = _without_key(exchange.query) if holder.own_keys else exchange.query
     return await gateway.upstreams.send(
         exchange.method, f"{address}?{query}" if query else address, headers, body
