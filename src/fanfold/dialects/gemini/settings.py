@@ -8,7 +8,7 @@ from typing import Any
 from fanfold.dialects.gemini.forms import FORM
 from fanfold.dialects.gemini.names import camel
 from fanfold.dialects.gemini.tools import json_schema
-from fanfold.dialects.http.settings import (
+from fanfold.dialects.http.parameters import (
     Fields,
     ReplyFormat,
     ReplySettings,

@@ -21,8 +21,8 @@ from fanfold.core.view import Row
 from fanfold.dialects.dialect import Dialect, bare_row, decode
 from fanfold.dialects.http.deltas import CallStart, Closing, Delta, Opening, tell
 from fanfold.dialects.http.events import StreamEvent
+from fanfold.dialects.http.parameters import ReplySettings, effort_of
 from fanfold.dialects.http.replies import stream_reader, stream_writer, write_reply
-from fanfold.dialects.http.settings import ReplySettings, effort_of
 from fanfold.dialects.registry import DialectName, dialect_named, form, module_of
 from fanfold.dialects.tools import function_names, translate
 from fanfold.tokens import models

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from fanfold.dialects.http.settings import (
+from fanfold.dialects.http.parameters import (
     Fields,
     ReplyFormat,
     ReplySettings,
