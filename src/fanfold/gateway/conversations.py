@@ -142,6 +142,15 @@ class Conversations:
         with lease as chat, chat.listen(events, to=managed.sent) as heard:
             for _ in heard:
                 pass
+        if heard.reply is not None and heard.reply.stop == "cut":
+            self._leave(managed)
+
+    def _leave(self, managed: Managed) -> None:
+        """Go back before a reply that broke off: it is recorded, and the conversation goes on without it."""
+        with self._lease(managed.name, managed.holder, managed.asked) as chat:
+            tip = managed.sent.sent.tip
+            if tip is not None and chat.head != tip:
+                chat.rewind(tip)
 
     def receive(self, managed: Managed, body: Any) -> None:
         """Record what was answered as a whole."""

@@ -26,7 +26,7 @@ from fanfold.gateway.conversations import WORK, Conversations, Managed, Unmanage
 from fanfold.gateway.headers import Headers, get, to_client, to_upstream
 from fanfold.gateway.keys import Holder
 from fanfold.gateway.route import Destination, upstream_address
-from fanfold.gateway.safety import Refused, unpack
+from fanfold.gateway.safety import BrokenOff, Refused, unpack
 from fanfold.gateway.stream import Overheard
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -
     if managed is None:
         response = await ask(gateway, exchange, exchange.body)
         await pass_on(response, client, own)
+        await client.end()
         return
     response, managed, said = await ask_until_it_fits(gateway, exchange, managed)
     heard = Overheard(
@@ -74,7 +75,8 @@ async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -
         await pass_on(response, client, managed.headers(), heard, said)
     finally:
         if response.status == 200:
-            await record(gateway, managed, heard)
+            await record(gateway, managed, heard)  # before the end: whoever has the reply may ask again at once
+    await client.end()
 
 
 # Read
@@ -216,10 +218,9 @@ async def pass_on(
     except (ClientError, OSError) as error:
         if client.gone:
             raise
-        raise Refused(502, "The provider broke off in the middle of its reply.") from error
+        raise BrokenOff(502, "The provider broke off in the middle of its reply.") from error
     finally:
         response.close()
-    await client.end()
 
 
 # Record
