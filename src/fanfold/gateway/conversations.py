@@ -14,6 +14,7 @@ import msgspec
 
 from fanfold.core.errors import BadInput
 from fanfold.core.view import View
+from fanfold.dialects.dialect import LIMITS
 from fanfold.dialects.gemini.rest import rest_body
 from fanfold.dialects.http.events import wire_bytes
 from fanfold.dialects.http.request import HttpRequest
@@ -128,7 +129,7 @@ class Conversations:
         self, chat: Session, name: str, holder: Holder, request: HttpRequest, params: Mapping[str, Any]
     ) -> Managed:
         given = {key: value for key, value in params.items() if key not in request_fields() | _UNSAID}
-        sent = chat.request(**given)
+        sent = chat.request(**_with_room(given, holder.window))
         view = chat.view()
         edits = edits_in(view)
         body = wire_bytes(compose(request, sent)) if edits else None
@@ -178,14 +179,28 @@ def compose(request: HttpRequest, sent: Mapping[str, Any]) -> dict[str, Any]:
     written = rest_body(sent) if request.dialect == "gemini" else sent
     body: dict[str, Any] = {}
     for key, value in request.body.items():
-        if key in written:
+        if key in written and key not in LIMITS:
             body[key] = written[key]
+        elif key in LIMITS:
+            body[key] = value
         elif key in _UNSAID or key in request_fields() - ours:
             body[key] = value  # all else that is missing is what this request must not have
     body |= {key: written[key] for key in ours & written.keys()}
     for key in _ELSEWHERE.get(request.dialect, ()):
         body.pop(key, None)
     return body
+
+
+def _with_room(params: dict[str, Any], window: int | None) -> dict[str, Any]:
+    """The parameters as a budget is to see them: a client that asks for a reply as long as the window leaves no room.
+
+    Claude Code asks for 32,000 tokens, whatever window the gateway was given. What is sent has the client's own limit.
+    """
+    most = window // 4 if window else None
+    return {
+        key: min(value, most) if most and key in LIMITS and type(value) is int else value
+        for key, value in params.items()
+    }
 
 
 def _offers_tools(request: HttpRequest) -> bool:

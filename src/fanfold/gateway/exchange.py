@@ -75,7 +75,9 @@ async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -
         await pass_on(response, client, managed.headers(), heard, said)
     finally:
         if response.status == 200:
-            await record(gateway, managed, heard)  # before the end: whoever has the reply may ask again at once
+            await record(
+                gateway, managed, heard
+            )  # before the end: whoever has the reply may ask again at once
     await client.end()
 
 
