@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -13,14 +13,19 @@ from fanfold.core.errors import Corrupt, NotFound, StoreFailed
 from fanfold.core.log import Log
 from fanfold.core.message import Message
 from fanfold.core.prefix import number_of
-from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Move, Opened, Record
+from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Kept, Move, Opened, Record
 from fanfold.core.tree import Entry, missing
 from fanfold.stores import checkpoint
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.store import Batch, Stored, Tenant, written_first
+from fanfold.stores.summary import Summary
 
 _OFTEN = 500
 """A checkpoint is kept after so many records."""
+_MANY = 64
+"""How a session stands is kept after so many records, though there was no request."""
+_SAID = frozenset({Move, Kept})
+"""What is recorded for a message alone."""
 _BEYOND = 1 << 31
 """More records than any session has."""
 _NOBODY: frozenset[str] = frozenset()
@@ -45,6 +50,10 @@ class Keeping:
         """What the session was last opened with, as of the last time it was read."""
         self.missed: tuple[int, int] | None = None
         """The numbers between which others wrote, just before what was last stored here."""
+        self.describe: Callable[[], Summary] | None = None
+        """Says how the session stands, to be kept for lists of sessions."""
+        self._untold = _MANY
+        """How many records were stored since that was last kept."""
         self._later: Stored | None = None
         """What was read together with a checkpoint, and is still to be taken in."""
         self._seq = self._version = 0
@@ -129,9 +138,10 @@ class Keeping:
         seen = not _ORDERED.isdisjoint(map(type, records))
         batch = Batch(
             records,
-            tuple(self.entered),
-            tuple(entry for _, entry in self.restored),
-            tuple([self._prefix(record) for record in records]),
+            entries=tuple(self.entered),
+            restored=tuple(entry for _, entry in self.restored),
+            prefixes=tuple([self._prefix(record) for record in records]),
+            summary=self._summary(records),
         )
         expect = self._version if seen else None
         stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
@@ -144,6 +154,14 @@ class Keeping:
     def _prefix(self, record: Record) -> int | None:
         """Where a record moves the head to."""
         return number_of(self.log.tree.prefix(record.head)) if isinstance(record, Move) else None
+
+    def _summary(self, records: Sequence[Record]) -> Summary | None:
+        """How the session stands now: after requests, and after many messages without one."""
+        self._untold += len(records)
+        if self.describe is None or (self._untold < _MANY and _SAID.issuperset(map(type, records))):
+            return None
+        self._untold = 0
+        return self.describe()
 
     def take_back(self) -> bool:
         """Forget everything that was not stored. False: more than the newest messages went, so start over."""
