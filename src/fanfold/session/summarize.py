@@ -50,7 +50,7 @@ def hash_system(system: Iterable[Message]) -> str:
 def _estimate(totals: Totals, requests: int, model: str | None) -> float | None:
     """What the requests cost, as if each had been the average one of the present model."""
     known = models.lookup(model) if model is not None else None
-    if known is None or known.prices is None:
+    if known is None or known.prices is None or not totals.prompt:
         return None
     many = max(1, requests)
     usage = TokenUsage(

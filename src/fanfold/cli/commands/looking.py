@@ -28,7 +28,7 @@ def ls(sessions: Sessions, as_json: bool) -> None:
     shown = [at for at in range(len(_HEADINGS)) if at < _ALWAYS or any(row[at] for row in rows[1:])]
     table = [tuple(row[at] for at in shown) for row in rows]
     right = tuple(place for place, at in enumerate(shown) if _HEADINGS[at] in _FIGURES)
-    told = [{**msgspec.to_builtins(one), "last": when(one.seen)} for one in found]
+    told = [{**msgspec.structs.asdict(one), "last": when(one.seen)} for one in found]
     say(told, columns(table, right=right) if found else "There are no sessions here yet.", as_json)
 
 
