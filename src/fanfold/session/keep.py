@@ -12,6 +12,7 @@ from fanfold.core.edit import Pin, Undo
 from fanfold.core.errors import Corrupt, NotFound, StoreFailed
 from fanfold.core.log import Log
 from fanfold.core.message import Message
+from fanfold.core.prefix import number_of
 from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Move, Opened, Record
 from fanfold.core.tree import Entry, missing
 from fanfold.stores import checkpoint
@@ -130,7 +131,12 @@ class Keeping:
             return
         self._wrote = len(records)
         seen = not _ORDERED.isdisjoint(map(type, records))
-        batch = Batch(records, tuple(self.entered), tuple(entry for _, entry in self.restored))
+        batch = Batch(
+            records,
+            tuple(self.entered),
+            tuple(entry for _, entry in self.restored),
+            tuple([self._prefix(record) for record in records]),
+        )
         expect = self._version if seen else None
         stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
         self.missed = (self._seq, stored.was) if stored.was != self._seq else None
@@ -139,6 +145,10 @@ class Keeping:
         self._version = self.log.version if seen else self._version
         with self.tenant.lock:
             self._let_go([entry.id for entry in self.entered], stored=True)
+
+    def _prefix(self, record: Record) -> int | None:
+        """Where a record moves the head to."""
+        return number_of(self.log.tree.prefix(record.head)) if isinstance(record, Move) else None
 
     def take_back(self) -> bool:
         """Forget everything that was not stored. False: more than the newest messages went, so start over."""

@@ -34,20 +34,26 @@ from fanfold.stores.sealing import LINES, as_bytes, checkpoint_place, name_sum, 
 from fanfold.stores.sql_store import Part, Recent, Row, SQLStore
 from fanfold.stores.store import (
     ABANDONED,
+    TRACKS,
     Batch,
     Blob,
     Hold,
     Scrub,
     Stored,
+    Track,
     refuse_stubs,
     written_first,
 )
+from fanfold.text.json_text import to_json
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-Line = tuple[Record | None, bytes | None, bytes | None, bytes | None]
-"""A record, and beside it an entry: its id, its parent's id, and its content. Either may be missing."""
+Line = tuple[Record | None, int | None, bytes | None, bytes | None, bytes | None]
+"""A record and where it moves the head to, and beside it an entry: its id, its parent's id, and its content.
+
+Either may be missing.
+"""
 
 
 class LogEnd(NamedTuple):
@@ -226,23 +232,23 @@ class SQLite(SQLStore):
     def _lines(self, tenant: str, batch: Batch) -> list[Line]:
         """The records and entries of a batch side by side, which saves every other line."""
         lines = list[Line]()
-        for record, entry in zip_longest(batch.records, batch.entries):
+        for record, prefix, entry in zip_longest(batch.records, batch.prefixes, batch.entries):
             if entry is None:
-                lines.append((record, None, None, None))
+                lines.append((record, prefix, None, None, None))
             else:
                 parent = as_bytes(entry.parent) if entry.parent is not None else None
-                lines.append((record, as_bytes(entry.id), parent, self.coding.entry(entry, tenant)))
+                lines.append((record, prefix, as_bytes(entry.id), parent, self.coding.entry(entry, tenant)))
         return lines
 
     def _write(self, tenant: str, session: str, end: LogEnd, lines: Sequence[Line]) -> Stored:
         """Write lines after those that are known; `Corrupt` if a key or an entry among them is taken."""
         seq, version, rows = end.seq, end.version, list[Row]()
         place = session_place(tenant, session)
-        for record, id, parent, entry in lines:
+        for record, prefix, id, parent, entry in lines:
             seq += 1
             version += is_visible(record)
             kept = self.coding.record(record, place_at(place, seq))
-            rows.append((end.key(seq), end.tenant, version, kept, id, parent, entry))
+            rows.append((end.key(seq), end.tenant, version, kept, id, parent, entry, prefix))
         # One line, by far the most frequent case, is a transaction by itself.
         with nullcontext() if len(rows) == 1 else self._writing():
             if self.database.do_many("add_line", rows) != len(rows):
@@ -266,8 +272,8 @@ class SQLite(SQLStore):
         known = {entry.id: self._entry(tenant, entry.id) for entry in batch.entries}
         refuse_stubs(known.values())
         there = {as_bytes(id) for id, entry in known.items() if entry is not None}
-        new = [line if line[1] not in there else (line[0], None, None, None) for line in lines]
-        stored = self._write(tenant, session, end, [line for line in new if line != (None,) * 4])
+        new = [line if line[2] not in there else (*line[:2], None, None, None) for line in lines]
+        stored = self._write(tenant, session, end, [line for line in new if line != (None,) * 5])
         if batch.stubs:
             self.register.fill()
         return stored
@@ -362,6 +368,12 @@ class SQLite(SQLStore):
     def _look_up(self, statement: str, **values: Any) -> list[Row]:
         return self.at_hand().rows(statement, **values)
 
+    def tracks(self, tenant: str, prefixes: Sequence[int]) -> list[Track]:
+        """The sessions that came by the first of some prefixes that any session came by."""
+        values = {"tenant": self.owner(tenant), "prefixes": to_json(list(prefixes)), "most": TRACKS}
+        found = self._look_up("tracks", **values)
+        return [Track(prefix, as_text(name), bool(head)) for prefix, name, head in found]
+
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place, and scrub all sessions; the file and its journal are rewritten."""
         with self.database.lock:
@@ -393,7 +405,7 @@ class SQLite(SQLStore):
             self.database.do("change_record", (body, end.tenant, end.key(seq)))
         if added:
             self.register.expect(end.number, end.key(end.seq))
-            self._write(tenant, session, end, [(record, None, None, None) for record in added])
+            self._write(tenant, session, end, [(record, None, None, None, None) for record in added])
 
     def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
         """Keep a blob whole: in the file up to 1 MiB, above that beside it."""
