@@ -7,7 +7,7 @@ becomes a stream of another, event by event, and a whole reply becomes a stream.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import msgspec
 
@@ -18,6 +18,7 @@ from fanfold.dialects.dialect import Reply
 from fanfold.dialects.http.errors import Trouble
 from fanfold.dialects.media import note
 from fanfold.dialects.registry import module_of
+from fanfold.tokens.usage import billed_usage
 
 Stop = Literal["end", "calls", "length", "refusal", "pause", "sequence"]
 """Why a reply ends: it is finished; its calls wait; it is too long; the provider objects; its own tools need time; a
@@ -56,6 +57,11 @@ def read_stop(word: str | None) -> Stop:
     """What a provider's word for the end of a reply means; an unknown one is a plain end."""
     blocked = word is not None and word.startswith("blocked")
     return "refusal" if blocked else STOP_WORDS.get(word or "", "end")
+
+
+def known_usage(bill: Any) -> TokenUsage:
+    """A usage in any provider's words; nothing where there is none."""
+    return billed_usage(bill) or TokenUsage()
 
 
 class Opening(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,8 +143,11 @@ class StreamWriter(Protocol):
 class StreamReader(Protocol):
     """Reads the events of a dialect as steps."""
 
-    def read(self, event: object) -> list[Delta]:
+    def read(self, event: Any) -> list[Delta]:
         """The steps that one event tells, given as its JSON value; an unknown event tells none."""
+
+    def close(self) -> list[Delta]:
+        """The stream is over; the steps that were held back."""
 
 
 class WholeReply(msgspec.Struct, frozen=True, kw_only=True):
