@@ -174,7 +174,7 @@ class Keeping:
         self.opened = last.opened
         later = self.tenant.store.load(self.tenant.name, self.session, after=seq)
         self._unchecked = len(later.records)
-        if not all_go_on(later.records, last.head):
+        if not all_go_on(later.records, last):
             self.catch_up()
             return None
         self._seq = self._checked = seq
@@ -261,7 +261,7 @@ class Keeping:
         (first, last), self.missed = self.missed, None
         ours = self.log.records[self._written - self._wrote :]
         found = self.tenant.store.load(self.tenant.name, self.session, after=first, most=last - first).records
-        if not {*map(type, found)}.isdisjoint(map(type, ours)) or not all_go_on(found, self.log.head):
+        if not {*map(type, found)}.isdisjoint(map(type, ours)) or not all_go_on(found, self.log):
             return None
         self._fetch_path(found, stop=self.log.head)
         self.log.write(*found)
@@ -327,15 +327,21 @@ class LoadedSession(NamedTuple):
             return cls(keeping, None, str(error))
 
 
-def all_go_on(records: Iterable[Record], head: str | None) -> bool:
-    """Whether some records only add to the view that ends at this head, each to what those before it left."""
+def all_go_on(records: Iterable[Record], log: Log | Checkpoint) -> bool:
+    """Whether some records only add to the view that ends at a log's head, each to what those before it left."""
+    head = log.head
     for record in records:
-        if not goes_on(record):
+        if not goes_on(record) or comes_by_again(record, log):
             return False
         if isinstance(record, Edited) and any(decision.at != head for decision in record.decisions):
             return False
         head = record.head if isinstance(record, Move) else head
     return True
+
+
+def comes_by_again(record: Record, log: Log | Checkpoint) -> bool:
+    """Whether a log that was resumed comes to where the session was before: what was decided there is not at hand."""
+    return isinstance(record, Move) and record.head in log.ahead
 
 
 def goes_on(record: Record) -> bool:
