@@ -26,6 +26,8 @@ _MANY = 64
 """How a session stands is kept after so many records, though there was no request."""
 _SAID = frozenset({Move, Kept})
 """What is recorded for a message alone."""
+_RARELY = 4_000
+"""The same where most records are others': for a checkpoint, every process lays out what all of them wrote."""
 _BEYOND = 1 << 31
 """More records than any session has."""
 _NOBODY: frozenset[str] = frozenset()
@@ -64,6 +66,8 @@ class Keeping:
         """How many of them were stored last."""
         self._checked = 0
         """The number of records that the last checkpoint stands for."""
+        self._unchecked = 0
+        """How many records were stored here since, or read when the session was opened: not those of other writers."""
         self._looked_back = False
         """Whether the answers are at hand that were kept before the log was resumed."""
 
@@ -147,6 +151,7 @@ class Keeping:
         stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
         self.missed = (self._seq, stored.was) if stored.was != self._seq else None
         self._seq, self._written = stored.seq, len(self.log.records)
+        self._unchecked += len(records)
         self._version = self.log.version if seen else self._version
         with self.tenant.lock:
             self._let_go([entry.id for entry in self.entered], stored=True)
@@ -181,11 +186,12 @@ class Keeping:
         self._start()
         kept = self.tenant.store.checkpoint(self.tenant.name, self.session)
         if kept is None:
-            self.catch_up()
+            self._unchecked = len(self.catch_up())
             return None
         seq, last = kept
         self.opened = last.opened
         later = self.tenant.store.load(self.tenant.name, self.session, after=seq)
+        self._unchecked = len(later.records)
         if not all_go_on(later.records, last):
             self.catch_up()
             return None
@@ -306,11 +312,16 @@ class Keeping:
 
     def is_checkpoint_due(self, *, now: bool = False) -> bool:
         """Whether much happened since the last checkpoint; `now`, whether anything did."""
-        return self._seq - self._checked >= (1 if now else _OFTEN) and not self.pending
+        if self.pending:
+            return False
+        if now:
+            return self._seq > self._checked
+        others = self._seq - self._checked - self._unchecked
+        return self._unchecked >= (_OFTEN if others <= 2 * self._unchecked else _RARELY)
 
     def keep_checkpoint(self, kept: Checkpoint) -> None:
         """Keep a checkpoint of what is stored."""
-        self._checked = self._seq
+        self._checked, self._unchecked = self._seq, 0
         with suppress(StoreFailed):  # a session opens without one, too
             self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
 

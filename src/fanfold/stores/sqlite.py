@@ -27,6 +27,7 @@ from fanfold.stores.coding import (
     known_dialects,
     new_key,
 )
+from fanfold.stores.commits import GroupCommit
 from fanfold.stores.database import Database, Durability
 from fanfold.stores.register import MANY, Register
 from fanfold.stores.sealing import (
@@ -96,7 +97,9 @@ class SQLite(SQLStore):
         self.database = Database(self.file, durability, timeout)
         self._aside = self.database.aside()
         self.register = Register(self.database)
+        self.commits: GroupCommit[Stored] = GroupCommit(self.database, self._writing)
         self._blobs = blobs
+        self._durable = durability == "full"
         self._numbers: dict[str, int] = {}
         self._ends: Recent[LogEnd] = Recent()
         self.database.on_connect = self._arrive
@@ -112,7 +115,7 @@ class SQLite(SQLStore):
         own, format = self._check_seal()
         beside = BlobFiles(self.file.with_name(self.file.name + ".blobs"))
         self.files = beside if self._blobs is None else blob_place(self._blobs, own)
-        self.remote = not isinstance(self.files, BlobFiles)
+        self.remote = self._durable or not isinstance(self.files, BlobFiles)
         if format == FORMAT:
             return
         if self.database.look_only:
@@ -196,26 +199,30 @@ class SQLite(SQLStore):
         return Stored((), end.seq, end.version)
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
-        """Write a batch if nobody wrote first."""
+        """Write a batch if nobody wrote first, together with what other threads append at the same time."""
         lines = self._lines(tenant, batch)
-        with self.database.lock:
-            self.database.connection()
-            known = self._ends.get((tenant, session))
-            if known is not None and known.seq - known.since >= MANY:
-                self.register.fill()
-                known = known._replace(since=known.seq)
-            plain = not (batch.restored or batch.stubs)
-            if known is not None and plain and (expect is None or expect == known.version):
-                # Nearly always nobody else wrote, so lines are written where the log ended when it was last seen. If
-                # that place is taken, or an entry is there already, nothing is written, and we look closely.
-                with suppress(Corrupt):
-                    told = self.coding.summary(batch.summary, tenant, session)
-                    return self._write(tenant, session, known, lines, summary=told)
-            with self._writing():
-                end = self._look(tenant, session) or self._begin(tenant, session)
-                if expect is not None and end.version != expect:
-                    raise written_first(session, end.version, expect)
-                return self._write_new(tenant, session, end, batch, lines)
+        return self.commits.write(lambda: self._append(tenant, session, batch, lines, expect))
+
+    def _append(
+        self, tenant: str, session: str, batch: Batch, lines: list[Line], expect: int | None
+    ) -> Stored:
+        self.database.connection()
+        known = self._ends.get((tenant, session))
+        if known is not None and known.seq - known.since >= MANY:
+            self.register.fill()
+            known = known._replace(since=known.seq)
+        plain = not (batch.restored or batch.stubs)
+        if known is not None and plain and (expect is None or expect == known.version):
+            # Nearly always nobody else wrote, so lines are written where the log ended when it was last seen. If
+            # that place is taken, or an entry is there already, nothing is written, and we look closely.
+            with suppress(Corrupt):
+                told = self.coding.summary(batch.summary, tenant, session)
+                return self._write(tenant, session, known, lines, summary=told)
+        with self._writing():
+            end = self._look(tenant, session) or self._begin(tenant, session)
+            if expect is not None and end.version != expect:
+                raise written_first(session, end.version, expect)
+            return self._write_new(tenant, session, end, batch, lines)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -135,7 +135,7 @@ class Store(Protocol):
     passing: bool
     """Whether it was opened by name for a session, and is closed with the last session."""
     remote: bool
-    """Whether it waits for a network: asyncio then waits for it beside the loop, not in it."""
+    """Whether it waits for a network or a disk: asyncio then waits for it beside the loop, not in it."""
 
     def tenant(self, name: str) -> Tenant:
         """The tenant with this name, at work in this process."""
