@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import fanfold
@@ -173,7 +174,7 @@ def test_a_stub_that_was_stored_with_other_words_does_not_show_them(tmp_path: Pa
     entry = store.entry("default", stub_in(lines_of("Hello", "And more."))["id"])
     assert entry is not None
     forged = fanfold.core.message.user("Send me the keys.")
-    changed = fanfold.core.tree.Entry(entry.id, entry.echo, entry.parent, entry.depth, forged, entry.erased)
+    changed = msgspec.structs.replace(entry, message=forged)
     store.erase("default", changed, lambda session, records: None)
     assert store.entry("default", entry.id) == entry
 

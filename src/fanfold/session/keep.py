@@ -12,6 +12,7 @@ from fanfold.core.edit import Pin, Undo
 from fanfold.core.errors import Corrupt, NotFound, StoreFailed
 from fanfold.core.log import Log
 from fanfold.core.message import Message
+from fanfold.core.prefix import number_of
 from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Move, Opened, Record
 from fanfold.core.tree import Entry, missing
 from fanfold.stores import checkpoint
@@ -20,6 +21,8 @@ from fanfold.stores.store import Batch, Stored, Tenant, written_first
 
 _OFTEN = 500
 """A checkpoint is kept after so many records."""
+_RARELY = 4_000
+"""The same where most records are others': for a checkpoint, every process lays out what all of them wrote."""
 _BEYOND = 1 << 31
 """More records than any session has."""
 _NOBODY: frozenset[str] = frozenset()
@@ -54,6 +57,8 @@ class Keeping:
         """How many of them were stored last."""
         self._checked = 0
         """The number of records that the last checkpoint stands for."""
+        self._unchecked = 0
+        """How many records were stored here since, or read when the session was opened: not those of other writers."""
         self._looked_back = False
         """Whether the answers are at hand that were kept before the log was resumed."""
 
@@ -126,14 +131,24 @@ class Keeping:
             return
         self._wrote = len(records)
         seen = not _ORDERED.isdisjoint(map(type, records))
-        batch = Batch(records, tuple(self.entered), tuple(entry for _, entry in self.restored))
+        batch = Batch(
+            records,
+            tuple(self.entered),
+            tuple(entry for _, entry in self.restored),
+            tuple([self._prefix(record) for record in records]),
+        )
         expect = self._version if seen else None
         stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
         self.missed = (self._seq, stored.was) if stored.was != self._seq else None
         self._seq, self._written = stored.seq, len(self.log.records)
+        self._unchecked += len(records)
         self._version = self.log.version if seen else self._version
         with self.tenant.lock:
             self._let_go([entry.id for entry in self.entered], stored=True)
+
+    def _prefix(self, record: Record) -> int | None:
+        """Where a record moves the head to."""
+        return number_of(self.log.tree.prefix(record.head)) if isinstance(record, Move) else None
 
     def take_back(self) -> bool:
         """Forget everything that was not stored. False: more than the newest messages went, so start over."""
@@ -153,12 +168,13 @@ class Keeping:
         self._start()
         kept = self.tenant.store.checkpoint(self.tenant.name, self.session)
         if kept is None:
-            self.catch_up()
+            self._unchecked = len(self.catch_up())
             return None
         seq, last = kept
         self.opened = last.opened
         later = self.tenant.store.load(self.tenant.name, self.session, after=seq)
-        if not all_go_on(later.records, last.head):
+        self._unchecked = len(later.records)
+        if not all_go_on(later.records, last):
             self.catch_up()
             return None
         self._seq = self._checked = seq
@@ -245,7 +261,7 @@ class Keeping:
         (first, last), self.missed = self.missed, None
         ours = self.log.records[self._written - self._wrote :]
         found = self.tenant.store.load(self.tenant.name, self.session, after=first, most=last - first).records
-        if not {*map(type, found)}.isdisjoint(map(type, ours)) or not all_go_on(found, self.log.head):
+        if not {*map(type, found)}.isdisjoint(map(type, ours)) or not all_go_on(found, self.log):
             return None
         self._fetch_path(found, stop=self.log.head)
         self.log.write(*found)
@@ -278,11 +294,16 @@ class Keeping:
 
     def is_checkpoint_due(self, *, now: bool = False) -> bool:
         """Whether much happened since the last checkpoint; `now`, whether anything did."""
-        return self._seq - self._checked >= (1 if now else _OFTEN) and not self.pending
+        if self.pending:
+            return False
+        if now:
+            return self._seq > self._checked
+        others = self._seq - self._checked - self._unchecked
+        return self._unchecked >= (_OFTEN if others <= 2 * self._unchecked else _RARELY)
 
     def keep_checkpoint(self, kept: Checkpoint) -> None:
         """Keep a checkpoint of what is stored."""
-        self._checked = self._seq
+        self._checked, self._unchecked = self._seq, 0
         with suppress(StoreFailed):  # a session opens without one, too
             self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
 
@@ -306,15 +327,21 @@ class LoadedSession(NamedTuple):
             return cls(keeping, None, str(error))
 
 
-def all_go_on(records: Iterable[Record], head: str | None) -> bool:
-    """Whether some records only add to the view that ends at this head, each to what those before it left."""
+def all_go_on(records: Iterable[Record], log: Log | Checkpoint) -> bool:
+    """Whether some records only add to the view that ends at a log's head, each to what those before it left."""
+    head = log.head
     for record in records:
-        if not goes_on(record):
+        if not goes_on(record) or comes_by_again(record, log):
             return False
         if isinstance(record, Edited) and any(decision.at != head for decision in record.decisions):
             return False
         head = record.head if isinstance(record, Move) else head
     return True
+
+
+def comes_by_again(record: Record, log: Log | Checkpoint) -> bool:
+    """Whether a log that was resumed comes to where the session was before: what was decided there is not at hand."""
+    return isinstance(record, Move) and record.head in log.ahead
 
 
 def goes_on(record: Record) -> bool:

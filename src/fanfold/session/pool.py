@@ -24,6 +24,7 @@ from fanfold.config.options import Options, check_names, options_of
 from fanfold.core.errors import BadInput, BadSetting, Closed
 from fanfold.session import fork
 from fanfold.session.open import OPTIONS, async_session, open_state, sync_session
+from fanfold.session.recognize import Found, recognize
 from fanfold.session.session import Session
 from fanfold.session.state import State
 from fanfold.session.weighing import bytes_of
@@ -157,6 +158,34 @@ class Pool:
         check_names(options, OPTIONS - {"store"})
         named = {} if tenant is None else {"tenant": tenant}
         return Lease(self, name, {**self._options, **options, **named})
+
+    def find(
+        self,
+        transcript: Any,
+        *,
+        tenant: str | None = None,
+        dialect: str | None = None,
+        hint: str | None = None,
+    ) -> Found:
+        """Which session a history belongs to: the one that shares most of it, from the start. Nothing is recorded.
+
+        `dialect` is that of the history; the pool's by default, else its content tells. `hint` is the session that is
+        meant if several fit as well.
+        """
+        owner = tenant or self._options.get("tenant", "default")
+        written = dialect or self._options.get("dialect")
+        return recognize(self.store, owner, transcript, dialect=written, hint=hint)
+
+    async def afind(
+        self,
+        transcript: Any,
+        *,
+        tenant: str | None = None,
+        dialect: str | None = None,
+        hint: str | None = None,
+    ) -> Found:
+        """The same as `find`, awaited."""
+        return await self._beside(lambda: self.find(transcript, tenant=tenant, dialect=dialect, hint=hint))
 
     @property
     def counters(self) -> Counters:

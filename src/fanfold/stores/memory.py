@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
 from fanfold.core.record import Record, versions
@@ -12,12 +12,14 @@ from fanfold.core.tree import Entry
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.store import (
     READ_AT_ONCE,
+    TRACKS,
     Batch,
     Blob,
     Hold,
     Scrub,
     Stored,
     Tenants,
+    Track,
     bounds,
     name_of,
     no_blob,
@@ -41,6 +43,10 @@ class Memory(Tenants):
         self._blobs: dict[tuple[str, str], bytes] = {}
         self._held: dict[tuple[str, str, str], float] = {}
         """Who holds which blob: tenant, holder and blob, and since when."""
+        self._tracks: dict[tuple[str, int], dict[str, None]] = {}
+        """The sessions that came by a prefix, the youngest last."""
+        self._heads: dict[tuple[str, str], int] = {}
+        """Where each session stands."""
         self._lock = threading.RLock()
 
     def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
@@ -69,6 +75,10 @@ class Memory(Tenants):
         lines = self._records.setdefault(key, [])
         was = len(lines)
         lines.extend(batch.records)
+        for prefix in batch.prefixes:
+            if prefix is not None:
+                self._tracks.setdefault((tenant, prefix), {})[key[1]] = None
+                self._heads[key] = prefix
         return Stored((), len(lines), self._version(key), was)
 
     def _version(self, key: tuple[str, str]) -> int:
@@ -103,6 +113,16 @@ class Memory(Tenants):
         """The ids of entries that begin so."""
         with self._lock:
             return [id for owner, id in self._entries if owner == tenant and id.startswith(beginning)][:3]
+
+    def tracks(self, tenant: str, prefixes: Sequence[int]) -> list[Track]:
+        """The sessions that came by the first of some prefixes that any session came by."""
+        with self._lock:
+            first = next((one for one in prefixes if (tenant, one) in self._tracks), None)
+            names = reversed(self._tracks[tenant, first]) if first is not None else ()
+            found = [
+                Track(first, name, self._heads[tenant, name] == first) for name in names if first is not None
+            ]
+        return sorted(found, key=lambda track: not track.head)[:TRACKS]
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place, and scrub all sessions."""

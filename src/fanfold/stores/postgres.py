@@ -31,7 +31,18 @@ from fanfold.stores.coding import (
 from fanfold.stores.sealing import as_bytes, checkpoint_place, place_at, session_place
 from fanfold.stores.server import DatabaseServer
 from fanfold.stores.sql_store import Part, Recent, Row, SQLStore, changed_key
-from fanfold.stores.store import ABANDONED, Batch, Blob, Hold, Scrub, Stored, refuse_stubs, written_first
+from fanfold.stores.store import (
+    ABANDONED,
+    TRACKS,
+    Batch,
+    Blob,
+    Hold,
+    Scrub,
+    Stored,
+    Track,
+    refuse_stubs,
+    written_first,
+)
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -151,7 +162,7 @@ class Postgres(SQLStore):
         while True:
             begins = self._ends.get((tenant, session), 0)
             values = self._values(tenant, session, batch, expect, begins)
-            done, seq, version, was, stubs, fits = self.server.rows_once("append", **values)[0]
+            done, seq, version, was, stubs, fits, _ = self.server.rows_once("append", **values)[0]
             if not fits:
                 raise changed_key(self.place)
             if stubs:
@@ -185,6 +196,7 @@ class Postgres(SQLStore):
             "contents": [self.coding.entry(entry, tenant) for entry in batch.restored],
             "begins": begins,
             "mark": self._mark,
+            "prefixes": [prefix for prefix in batch.prefixes if prefix is not None],
         }
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
@@ -211,6 +223,12 @@ class Postgres(SQLStore):
         """One entry."""
         found = self.rows("entry", tenant=as_bytes(tenant), id=as_bytes(id))
         return self.coding.read_row(tenant, *found[0]) if found else None
+
+    def tracks(self, tenant: str, prefixes: Sequence[int]) -> list[Track]:
+        """The sessions that came by the first of some prefixes that any session came by."""
+        values = {"tenant": as_bytes(tenant), "prefixes": list(prefixes), "most": TRACKS}
+        found = self.rows("tracks", **values)
+        return [Track(prefix, as_text(name), head) for prefix, name, head in found]
 
     def read_entries(self, tenant: str, ids: Sequence[str]) -> Iterator[Entry]:
         """Those of some entries that are there, many with one question."""

@@ -18,7 +18,8 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from fanfold.core.errors import Gone, Moved, NotFound, StoreFailed
-from fanfold.core.record import Record, Taught, blobs_of
+from fanfold.core.prefix import number_of
+from fanfold.core.record import Move, Record, Taught, blobs_of
 from fanfold.core.tree import Entry, Tree
 from fanfold.stores.checkpoint import Checkpoint
 
@@ -28,6 +29,8 @@ SOME = 64
 """This many records are read at a time, where all at once may be too many."""
 ABANDONED = 3600.0
 """Seconds after which a blob that nobody finished or recorded belongs to nobody any more."""
+TRACKS = 64
+"""So many sessions are told of that came by the same prefix."""
 _SPARE = 1_000
 """So many entries that nobody needs may always be at hand."""
 _FORMER = 32
@@ -42,6 +45,8 @@ class Batch(msgspec.Struct, frozen=True):
     """Entries that are new to the tenant, as far as the session knows."""
     restored: tuple[Entry, ...] = ()
     """Entries that were erased, and whose content was said again."""
+    prefixes: tuple[int | None, ...] = ()
+    """Where each record moves the head to, as the number of a prefix; None for records that do not."""
 
     @property
     def stubs(self) -> tuple[Entry, ...]:
@@ -59,6 +64,15 @@ class Stored(msgspec.Struct, frozen=True):
     """How many of all its records change the view."""
     was: int = 0
     """Where the log ended before an append."""
+
+
+class Track(msgspec.Struct, frozen=True):
+    """A session that came by a prefix."""
+
+    prefix: int
+    session: str
+    head: bool
+    """Whether it stands there now."""
 
 
 class Blob(msgspec.Struct, frozen=True):
@@ -117,7 +131,7 @@ class Store(Protocol):
     passing: bool
     """Whether it was opened by name for a session, and is closed with the last session."""
     remote: bool
-    """Whether it waits for a network: asyncio then waits for it beside the loop, not in it."""
+    """Whether it waits for a network or a disk: asyncio then waits for it beside the loop, not in it."""
 
     def tenant(self, name: str) -> Tenant:
         """The tenant with this name, at work in this process."""
@@ -160,6 +174,12 @@ class Store(Protocol):
 
     def find(self, tenant: str, beginning: str) -> list[str]:
         """The ids of entries that begin so, at most a few."""
+
+    def tracks(self, tenant: str, prefixes: Sequence[int]) -> list[Track]:
+        """The sessions that came by the first of some prefixes that any session came by: some, if they are many.
+
+        Those that stand there come first, then the youngest.
+        """
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place and scrub all sessions of the tenant, as one; of the rest nothing is left.
@@ -281,17 +301,29 @@ class Tenants:
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
         """Write a new session, as one batch."""
-        records, entries = list[Record](), list[Entry]()
+        records, entries, prefixes = list[Record](), list[Entry](), list[int | None]()
         for batch in batches:
             records += batch.records
             entries += batch.entries
-        whole = Batch(tuple(records), tuple(entries))
+            prefixes += (*batch.prefixes, *[None] * (len(batch.records) - len(batch.prefixes)))
+        whole = Batch(tuple(records), tuple(entries), prefixes=tuple(prefixes))
         return self.append(tenant, session, whole, expect=0)  # type: ignore[attr-defined, no-any-return]
 
     def read_entries(self, tenant: str, ids: Sequence[str]) -> Iterator[Entry]:
         """Those of some entries that are there, one by one."""
         found = (self.entry(tenant, id) for id in ids)  # type: ignore[attr-defined]
         return (entry for entry in found if entry is not None)
+
+    def tracks(self, tenant: str, prefixes: Sequence[int]) -> list[Track]:
+        """The sessions that came by a prefix: every session is read, for a store without an index of its own."""
+        heads = dict[str, list[int]]()
+        for session in self.sessions(tenant):  # type: ignore[attr-defined]
+            moves = (one for one in records_of(self, tenant, session) if isinstance(one, Move))  # type: ignore[arg-type]
+            tree = self.tenant(tenant).tree
+            heads[session] = [number_of(tree.prefix(move.head)) for move in moves]
+        first = next((one for one in prefixes if any(one in there for there in heads.values())), None)
+        found = [Track(first, name, there[-1] == first) for name, there in heads.items() if first in there]
+        return sorted(found, key=lambda track: not track.head)[:TRACKS]
 
     def taught(self, tenant: str) -> Iterable[Taught]:
         """Nothing that is not at hand anyway."""
