@@ -47,6 +47,7 @@ class _KeptEntry(msgspec.Struct, frozen=True, array_like=True):
     dialect: str | None = None
     body: Any = None
     echoes: tuple[str, ...] = ()
+    imported: bool = False
 
 
 _RECORDS: msgspec.msgpack.Decoder[Record] = msgspec.msgpack.Decoder(Record, ext_hook=read_extension)
@@ -140,7 +141,14 @@ class Coding:
     def entry(self, entry: Entry, tenant: str = "") -> bytes:
         """An entry as bytes, without its id and its parent's."""
         message, wire = entry.message, entry.message.wire
-        kept = _KeptEntry(entry.echo, entry.depth, entry.erased, message, echoes=entry.echoes)
+        kept = _KeptEntry(
+            echo=entry.echo,
+            depth=entry.depth,
+            erased=entry.erased,
+            message=message,
+            echoes=entry.echoes,
+            imported=entry.imported,
+        )
         if wire is not None and self._reads(message, wire):
             kept = msgspec.structs.replace(kept, message=None, dialect=wire.dialect, body=wire.body)
         return self.seal.close(entry_place(tenant, entry.id, entry.parent), pack(kept))
@@ -172,6 +180,7 @@ class Coding:
             message=message,
             erased=kept.erased,
             echoes=kept.echoes,
+            imported=kept.imported,
         )
         return entry if entry.erased is None else entry.to_stub(entry.erased)
 

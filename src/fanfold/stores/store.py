@@ -41,12 +41,12 @@ class Batch(msgspec.Struct, frozen=True):
     entries: tuple[Entry, ...] = ()
     """Entries that are new to the tenant, as far as the session knows."""
     restored: tuple[Entry, ...] = ()
-    """Entries that were erased, and whose content was said again."""
+    """Entries to put in the place of stubs: their content was said again. A stub may get another place or role, too."""
 
     @property
     def stubs(self) -> tuple[Entry, ...]:
         """Those of its entries that come without their content: it was erased where they were exported."""
-        return tuple(entry for entry in self.entries if entry.erased is not None)
+        return tuple(entry for entry in (*self.entries, *self.restored) if entry.erased is not None)
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -281,11 +281,12 @@ class Tenants:
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
         """Write a new session, as one batch."""
-        records, entries = list[Record](), list[Entry]()
+        records, entries, restored = list[Record](), list[Entry](), list[Entry]()
         for batch in batches:
             records += batch.records
             entries += batch.entries
-        whole = Batch(tuple(records), tuple(entries))
+            restored += batch.restored
+        whole = Batch(tuple(records), tuple(entries), tuple(restored))
         return self.append(tenant, session, whole, expect=0)  # type: ignore[attr-defined, no-any-return]
 
     def read_entries(self, tenant: str, ids: Sequence[str]) -> Iterator[Entry]:
