@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 import msgspec
 
 from fanfold.core.errors import Corrupt, NotFound
 from fanfold.core.ids import digest, entry_echo, entry_id
 from fanfold.core.message import Message, replace_part
+from fanfold.core.prefix import START, Prefix, goes_on, resume
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -23,6 +24,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Why the content was destroyed, if it was."""
     echoes: tuple[str, ...] = ()
     """The echoes of bodies that clients had sent in its place, and that were destroyed with it."""
+    prefix: str = ""
+    """By what the conversation up to here is found (`core/prefix.py`); earlier releases kept none."""
     imported: bool = False
     """Whether it came as a stub in an export: nothing here proves what it was, so it hides nothing that is said."""
 
@@ -57,6 +60,8 @@ class Tree:
         self.erased: dict[str, str] = {}
         self._stubs: dict[str | None, dict[str, set[str]]] = {}
         """The entries of which bodies were destroyed, by their parents and by the echoes of those."""
+        self._open: dict[str, Prefix] = {}
+        """The conversation that was last gone on with: its words may go on."""
         self._fetch = fetch
 
     def __getitem__(self, id: str) -> Entry:
@@ -76,6 +81,7 @@ class Tree:
         self.entries[entry.id] = entry
         if entry.erased is not None:
             self.erased[entry.id] = entry.erased
+            self._open = {}
         else:
             self.erased.pop(entry.id, None)
         for echo in entry.destroyed:
@@ -108,8 +114,50 @@ class Tree:
     def make(self, parent: str | None, message: Message) -> Entry:
         """A message after its parent, as an entry of which nothing is taken from anywhere else."""
         depth = self[parent].depth + 1 if parent is not None else 0
-        id, echo = entry_id(parent, message), self.echo(parent, message)
-        return Entry(id=id, echo=echo, parent=parent, depth=depth, message=message)
+        id, prefix = entry_id(parent, message), self._prefix(parent, message)
+        self._open = {id: prefix}
+        return Entry(
+            id=id,
+            echo=self.echo(parent, message),
+            parent=parent,
+            depth=depth,
+            message=message,
+            prefix=prefix.hash(),
+        )
+
+    def prefix(self, id: str | None) -> str:
+        """The hash by which the conversation up to an entry is found; made now where an earlier release kept none."""
+        if id is None:
+            return START
+        if not self[id].prefix:
+            for entry in reversed(list(self._above(id, lambda entry: not entry.prefix))):
+                made = self._prefix(entry.parent, entry.message).hash()
+                self.entries[entry.id] = msgspec.structs.replace(entry, prefix=made)
+        return self[id].prefix
+
+    def _prefix(self, parent: str | None, message: Message) -> Prefix:
+        """The conversation up to a message after this parent. Words that go on over messages are hashed together."""
+        if parent is None:
+            return Prefix().follow(message)
+        if parent in self._open:
+            return self._open[parent].follow(message)
+        after, pieces = message, list[Entry]()
+        for entry in self._above(parent, lambda entry: entry.erased is None):
+            if not goes_on(entry.message, after):
+                break
+            pieces.append(entry)
+            after = entry.message
+        first = pieces[-1].parent if pieces else parent
+        prefix = resume(self.prefix(first), self[first].message) if first is not None else Prefix()
+        for entry in reversed(pieces):
+            prefix = prefix.follow(entry.message)
+        return prefix.follow(message)
+
+    def _above(self, id: str | None, test: Callable[[Entry], bool]) -> Iterator[Entry]:
+        """An entry and those before it, as long as a test holds."""
+        while id is not None and test(self[id]):
+            yield self[id]
+            id = self[id].parent
 
     def path(self, tip: str | None) -> list[str]:
         """The ids from the first entry to the tip."""

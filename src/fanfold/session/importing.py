@@ -20,7 +20,8 @@ from fanfold.core.edit import Fold, Repair
 from fanfold.core.errors import BadInput, Gone, Moved, StoreFailed
 from fanfold.core.ids import entry_echo, entry_id, unpack
 from fanfold.core.message import Message
-from fanfold.core.record import Edited, Kept, Opened, Record, Replaced, Told, blobs_of, entries_of
+from fanfold.core.prefix import Prefix, number_of, resume
+from fanfold.core.record import Edited, Kept, Move, Opened, Record, Replaced, Told, blobs_of, entries_of
 from fanfold.core.tree import Entry
 from fanfold.dialects.registry import DIALECTS, dialect_named
 from fanfold.dialects.weigh import misread
@@ -76,8 +77,8 @@ class _Import:
         self.waiting = _Waiting(store.coding if isinstance(store, Coded) else Coding())
         self.records = 0
         """How many there are."""
-        self.known: dict[str, tuple[str, int]] = {}
-        """The echo and the depth of every entry."""
+        self.known: dict[str, tuple[str, int, Prefix]] = {}
+        """The echo and the depth of every entry, and the conversation up to it."""
         self.blobs: dict[str | None, str] = {}
         """What the blobs are called here, by their names in the file."""
         self.needed: dict[str, int] = {}
@@ -137,10 +138,17 @@ class _Import:
 
     def _take_entry(self, entry: Entry) -> None:
         """Nobody's word is taken for an id, nor for what a stub says: entries are shared."""
-        echo, depth = self.known.get(entry.parent, (None, -9)) if entry.parent is not None else (None, -1)
+        above: tuple[str | None, int, Prefix] = (None, -1, Prefix())
+        if entry.parent is not None:
+            above = self.known.get(entry.parent, (None, -9, Prefix()))
+        echo, depth, before = above
         if entry.depth != depth + 1 or not ID.fullmatch(entry.id) or entry.id in self.known:
             raise self._wrong(f"the entry {entry.id[:12]!r} does not follow the one that it names")
-        self.known[entry.id] = (entry.echo, entry.depth)
+        prefix = before.follow(entry.message)
+        if entry.erased is not None and ID.fullmatch(entry.prefix):
+            prefix = resume(entry.prefix, entry.message)  # of its words only this is left
+        entry = msgspec.structs.replace(entry, prefix=prefix.hash())
+        self.known[entry.id] = (entry.echo, entry.depth, prefix)
         if entry.erased is not None:
             self._take_stub(entry, entry.erased)
             return
@@ -225,10 +233,16 @@ class _Import:
             yield Batch((), stubs)
         for some in self.waiting.some():
             whole = [one for one in some if isinstance(one, Entry)]
-            entries = (one for one in whole if one.id not in known)
-            restored = (one for one in whole if one.id in self.came_before)
-            records = (self._rename_blobs(one) for one in some if not isinstance(one, Entry))
-            yield Batch(tuple(records), tuple(entries), tuple(restored))
+            entries = tuple(one for one in whole if one.id not in known)
+            restored = tuple(one for one in whole if one.id in self.came_before)
+            records = tuple(self._rename_blobs(one) for one in some if not isinstance(one, Entry))
+            yield Batch(records, entries, restored, prefixes=tuple(map(self._prefix, records)))
+
+    def _prefix(self, record: Record) -> int | None:
+        """Where a record moves the head to."""
+        if not isinstance(record, Move):
+            return None
+        return number_of((Prefix() if record.head is None else self.known[record.head][2]).hash())
 
     def _rename_blobs(self, record: Record) -> Record:
         """A record with the names that its blobs have here."""

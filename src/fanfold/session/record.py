@@ -209,6 +209,8 @@ def append(
     """Put a message at the head. What was erased here stays erased when a client re-sends it."""
     stub = _find_stub(state, message) if resent else None
     entry = stub or state.keeping.add(state.log.head, message)
+    if entry.id in state.log.ahead:
+        state.read_whole()
     if entry.id in state.log.tree.erased and not resent:
         entry = _again(state, entry, message, again)
     state.write(Move(entry.id, "append", state.log.head, state.terms.clock()))
