@@ -22,7 +22,18 @@ FOLDER = Path(registry.__file__).parent
 def test_every_folder_is_a_dialect_of_the_one_table_and_has_the_files_that_are_found_through_it() -> None:
     folders = {path.parent.name for path in FOLDER.glob("*/dialect.py")}
     assert folders == {dialect.rpartition(".")[2] for dialect in DIALECTS}
-    for name in ("facts.py", "tools.py", "read.py", "write.py", "rules.py", "stream.py"):
+    for name in (
+        "facts.py",
+        "tools.py",
+        "read.py",
+        "write.py",
+        "rules.py",
+        "stream.py",
+        "tell.py",
+        "hear.py",
+        "splice.py",
+        "settings.py",
+    ):
         assert {path.parent.name for path in FOLDER.glob(f"*/{name}")} == folders, name
 
 

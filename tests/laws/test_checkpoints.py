@@ -130,8 +130,21 @@ def said_and_erased(chat: Session) -> None:
     chat.rewind(-3)
 
 
+def said_and_left(chat: Session) -> None:
+    """Something is said and folded there, and the session goes back to before it."""
+    head = chat.head
+    chat.say("Left behind.")
+    chat.fold(tuple(rows_of(chat)[:2]), "Left behind, too.")
+    chat.add(replied("Yes."))
+    chat.rewind(head) if head is not None else chat.reset()
+
+
 VERBS: dict[str, tuple[Verb, ...]] = {
-    "say": (lambda chat: chat.say(ANYTHING), lambda chat: chat.say("word " * 3_000)),
+    "say": (
+        lambda chat: chat.say(ANYTHING),
+        lambda chat: chat.say("word " * 3_000),
+        lambda chat: chat.say("Left behind."),
+    ),
     "add": (
         lambda chat: chat.add(assistant(ANYTHING)),
         lambda chat: chat.add(said("my words"), again=True),
@@ -218,6 +231,7 @@ BEFORE: dict[str, Verb] = {
     "forward": lambda chat: chat.forward(),
     "resend": resent,
     "say and erase": said_and_erased,
+    "say and leave": said_and_left,
     "call": lambda chat: chat.add(assistant("", fanfold.Call("c98", "bash", "{}"))),
     "answer": lambda chat: chat.answer(a_call(chat), "words of a tool\n" * 200),
     "say": lambda chat: chat.say("more words " * 20),
@@ -313,7 +327,7 @@ def test_a_verb_does_the_same_from_a_checkpoint_and_from_the_start(
     name: str, number: int, dialect: str
 ) -> None:
     """(19.3) `unpin` forgot every fold of a session that was opened from a checkpoint."""
-    for steps in (EVERYTHING, LEFT, SENT, ERASED, ["fold", "pin"]):
+    for steps in (EVERYTHING, LEFT, SENT, ERASED, ["fold", "pin"], ["say and leave"]):
         the_same_is_done(prepared(TALK, steps, dialect), name, number, dialect)
 
 

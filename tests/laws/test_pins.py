@@ -132,6 +132,62 @@ def test_what_would_hide_a_later_pin_is_not_redone(what: str) -> None:
         assert "Rules were told." in shown(chat)
 
 
+@pytest.mark.parametrize("what", PINS)
+def test_a_pin_that_is_brought_back_counts_from_then_on(what: str) -> None:
+    with folded_rules() as chat:
+        chat.undo("e1")
+        pin = chat.pin(PINS[what](chat))
+        chat.unpin(pin.id)
+        chat.redo("e1")
+        chat.undo("e1")
+        chat.redo(pin.id)
+        with pytest.raises(fanfold.BadEdit, match="e1 would hide what was pinned since"):
+            chat.redo("e1")
+
+
+def test_an_edit_that_a_pin_keeps_aside_hides_nothing_that_is_pinned_then() -> None:
+    with folded_rules() as chat:
+        chat.rewind(1)
+        chat.pin(chat.view().rows[0].id)
+        chat.add(said("Go on."))
+        chat.pin(chat.view().rows[1].id)
+        chat.unpin(chat.view().rows[0].id)
+        assert chat.view().shadowed == ("e1",)
+        assert "Fine." in shown(chat)
+
+
+def test_a_pin_that_is_undone_and_redone_keeps_what_it_kept() -> None:
+    with folded_rules() as chat:
+        chat.rewind(1)
+        pin = chat.pin(RULE)
+        chat.add(said("Go on."))
+        before = chat.view().messages
+        chat.unpin(pin.id)
+        assert "Rules were told." in shown(chat)
+        chat.redo(pin.id)
+        assert chat.view().messages == before
+
+
+def test_no_pin_shows_what_a_filter_keeps_from_models() -> None:
+    """(19.15) The words of a pin stood in the output, too."""
+
+    def withhold(text: str, tool: str, arguments: Any) -> str:
+        return "[withheld]"
+
+    with fanfold.open("run", window=9_000, filters=[withhold]) as chat:
+        chat.merge([said("Where?"), replied(None, called("c1"))])
+        chat.answer("c1", "Paris, password hunter2")
+        chat.add(replied("There."))
+        head = chat.head
+        chat.rewind(0)
+        chat.say("We meet in Paris.")
+        chat.pin("Paris")
+        chat.forward(head)
+        chat.say("And now?")
+        assert "hunter2" not in repr(chat.request())
+        assert chat.view().shadowed == ()
+
+
 def test_an_edit_that_stood_when_a_thing_was_pinned_stays() -> None:
     with folded_rules() as chat:
         chat.say(RULE)

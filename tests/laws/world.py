@@ -215,8 +215,9 @@ class World:
         """What earlier edits cover: they stand again where the talk went forward to the place at which they were made,
         or the very message was said again, say while a model was asked."""
         earlier = set(list(self.log.decisions)[:made])
-        again = [row for row in self.chat.view().rows if row.id in earlier]
-        return {id for row in again for id in (*row.covers, *self.log.under(row.id))}
+        shown = {id for row in self.chat.view().rows for id in (row.id, *self.log.under(row.id))}
+        again = {edit: covers_of(self.log.decisions[edit].edit) for edit in shown & earlier}
+        return {id for edit, covers in again.items() for id in (*covers, *self.log.under(edit))}
 
     def _prefix_holds(self, request: dict[str, Any], arguments: dict[str, Any]) -> None:
         view, log, track = self.chat.view(), self.log, self.track

@@ -25,7 +25,7 @@ from fanfold.text.nearest import nearest
 
 CHOICES = ("preset", "strategy", "filters", "meter", "model", "profile", "defer")
 FIGURES = ("window", "reserve", "trigger", "target", "gain", "max_bytes")
-TABLES = ("budget", "profiles", "models")
+TABLES = ("budget", "profiles", "models", "serve")
 _SWITCH = {"true": True, "false": False}
 Wrong = Callable[..., BadSetting]
 """Makes the error for a mistake: from a message, and the keys that lead to it."""

@@ -100,6 +100,11 @@ class Pin(msgspec.Struct, frozen=True, tag="pin", omit_defaults=True):
     entry: str | None = None
     text: str | None = None
 
+    @property
+    def lines(self) -> list[str]:
+        """The lines of its text."""
+        return [line for line in (self.text or "").splitlines() if line.strip()]
+
 
 class Note(msgspec.Struct, frozen=True, tag="note", omit_defaults=True):
     """State beside the conversation; a later note of the same name replaces it at the next reduction."""

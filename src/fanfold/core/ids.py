@@ -77,10 +77,7 @@ def _echoed_part(part: Part) -> tuple[Any, ...] | None:
         case Text(text=text):
             return ("text", text) if text else None
         case Call(id=id, name=name, raw=raw):
-            try:  # clients write the JSON of arguments with other spaces: that is the same call
-                return ("call", id, name, _DECODER.decode(raw))
-            except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-                return ("call", id, name, raw)
+            return ("call", id, name, read_arguments(raw))
         case Result(call=call, parts=parts, error=error):
             return ("result", call, error, *filter(None, map(_echoed_part, parts)))
         case Image(media=media, data=data, url=url):
@@ -91,6 +88,14 @@ def _echoed_part(part: Part) -> tuple[Any, ...] | None:
             return ("opaque", _without_marks(inner))
         case Thinking():
             return None
+
+
+def read_arguments(raw: str) -> Any:
+    """The arguments of a call by value: clients write their JSON with other spaces, and that is the same call."""
+    try:
+        return _DECODER.decode(raw)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return raw
 
 
 def _without_marks(value: Any) -> Any:

@@ -15,6 +15,7 @@ from fanfold.core.edit import (
     Elide,
     Fold,
     Note,
+    Pin,
     Repair,
     covers_of,
     with_elided,
@@ -56,8 +57,8 @@ class Layout:
         """What each entry weighs, with the version that last changed its body."""
         self._dead = log.undone(version)
         self._applied: set[str] = set()
-        self._stood: dict[str, set[str]] = {}
-        """The edits that stood where and when a thing was pinned, by the pin."""
+        self._views: dict[str, dict[str, tuple[str, ...]]] = {}
+        """The rows in view when a thing was pinned, with the edits that shaped them; by what made the pin stand."""
 
     def step(self, id: str | None) -> None:
         """Take in one entry, and the edits made there."""
@@ -106,27 +107,35 @@ class Layout:
             self.rows, self._total = rows, None
 
     def _hides_pinned(self, decision: Decision, rows: Sequence[Row]) -> bool:
-        """Whether an edit that stands again hides what was pinned since, while the edit did not stand."""
-        if not isinstance(decision.edit, Fold | Drop | Elide):
+        """Whether an edit that stands again hides what was pinned since, in a view that it had not shaped."""
+        if isinstance(decision.edit, Repair | Note) or getattr(decision.edit, "instead", False):
+            return False  # what a filter keeps from models stays so, whatever is pinned
+        pins = list(self.log.pinned_since(self.log.born.get(decision.id, self.log.version), self.version))
+        if not pins:
             return False
-        pins = [pin for id, pin in self.log.pins(self.version) if self._came_without(id, decision.id)]
-        entries = {pin.entry for pin in pins if pin.entry}
-        held, left = self._rows_holding(entries), {row.id: row.messages for row in rows}
-        if any(row.messages != left.get(row.id) for row in self.rows if row.id in held):
-            return True
-        lines = {line for pin in pins if pin.text for line in pin.text.splitlines() if line.strip()}
-        before, after = (read_rows(self.rows), read_rows(rows)) if lines else ("", "")
-        return any(line in before and line not in after for line in lines)
+        left = {row.id: row.messages for row in rows}
+        gone = [row for row in self.rows if left.get(row.id) is not row.messages]
+        near = [pin for pin in pins if self._loses(pin[1], gone, rows)]
+        return any(self._loses(pin, self._seen(gone, since, decision.id), rows) for since, pin in near)
 
-    def _came_without(self, pin: str, edit: str) -> bool:
-        """Whether a thing was pinned later than an edit was made, and in a view in which that did not stand."""
-        log, made = self.log, self.log.born.get(pin, 0)
-        if log.born.get(edit, made) >= made:
-            return False
-        if pin not in self._stood:
-            path = set(log.tree.path(log.decisions[pin].at))
-            self._stood[pin] = {decision.id for decision in log.standing(path, made)}
-        return edit not in self._stood[pin]
+    def _loses(self, pin: Pin, gone: Sequence[Row], rows: Sequence[Row]) -> bool:
+        """Whether a pinned thing stands in rows that are gone, and nowhere in those that are left."""
+        if pin.entry is not None:
+            return any(pin.entry in self.log.rows_repaired_by(row.id) for row in gone)
+        before = read_rows(gone)
+        lines = [line for line in pin.lines if line in before]
+        after = read_rows(rows) if lines else ""
+        return any(line not in after for line in lines)
+
+    def _seen(self, rows: Sequence[Row], since: Decision, edit: str) -> list[Row]:
+        """Those of the rows that stood in the view in which a thing was pinned, and not as an edit leaves them."""
+        if since.id not in self._views:
+            then = Layout(self.log, self.scale, self.log.born[since.id] - 1, dict(self.weights))
+            for id in [None, *self.log.tree.path(since.at)]:
+                then.step(id)
+            self._views[since.id] = {row.id: row.why for row in then.rows}
+        shaped = self._views[since.id]
+        return [row for row in rows if row.id in shaped and edit not in shaped[row.id]]
 
     def _rows_holding(self, ids: Set[str]) -> set[str]:
         """The rows that show some of these rows, as they were or as the grammar needs them."""

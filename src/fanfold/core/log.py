@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from fanfold.core import record as kinds
 from fanfold.core.edit import Decision, Elide, Pin, Repair, Undo, covers_of, with_elided
@@ -21,8 +21,8 @@ class Log:
 
     def rewrite(self, records: Iterable[Record]) -> None:
         """Start over from these records: when a log is read back, and when something was erased."""
-        records = list(records)
-        self.records: list[Record] = []
+        records, self.records = list(records), list[Record]()
+        self.ahead = frozenset[str]()  # what a log that was resumed had said before right behind its head
         self.version = self.resumed_at = 0
         """The version this log begins at; above 0 it was resumed, and what happened before is not in it."""
         self.edits = self.requests = 0
@@ -272,22 +272,6 @@ class Log:
                 dead.setdefault(edit.edit, id)
         return dead
 
-    def standing(self, path: Container[str], version: int | None = None) -> list[Decision]:
-        """The edits that stand on a path, in the order they were made; as of a version, if one is given."""
-        dead, now = self.undone(version), self.version if version is None else version
-        return [
-            decision
-            for id, decision in self.decisions.items()
-            if id not in dead and not isinstance(decision.edit, Undo) and self._stands(decision, path, now)
-        ]
-
-    def _stands(self, decision: Decision, path: Container[str], version: int) -> bool:
-        """Whether an edit that nobody undid holds on a path; a pin does so wherever its entry is, or its text."""
-        if isinstance(decision.edit, Pin):
-            return decision.edit.entry is None or decision.edit.entry in path
-        places = self.places.get(decision.id, ())
-        return any(born <= version and (at is None or at in path) for born, at in places)
-
     def pins(self, version: int | None = None) -> Iterator[tuple[str, Pin]]:
         """The pins that stand, with their ids."""
         dead = self.undone(version) if self.lasting else {}
@@ -295,6 +279,16 @@ class Log:
             edit = self.decisions[id].edit
             if isinstance(edit, Pin) and id not in dead and (version is None or self.born[id] <= version):
                 yield id, edit
+
+    def pinned_since(self, made: int, version: int | None = None) -> Iterator[tuple[Decision, Pin]]:
+        """The pins that stand, with each decision about them after a version: when they were made, or brought back."""
+        if self.born.get(self.lasting[-1], 0) > made:
+            pins = dict(self.pins(version))
+            for id in self.lasting:
+                if (pin := pins.get(self.meant(id))) and made < self.born.get(id, 0) <= (
+                    version or self.version
+                ):
+                    yield self.decisions[id], pin
 
     def kept_as(self, address: str) -> Kept | None:
         """The record of the output at an address."""

@@ -54,18 +54,19 @@ class Facts(NamedTuple):
 
 def facts(dialect: DialectName) -> Facts:
     """What is known of a built-in dialect."""
-    found: Facts = _file(dialect, "facts").FACTS
+    found: Facts = module_of(dialect, "facts").FACTS
     return found
 
 
 def form(dialect: str) -> Form:
     """How a built-in dialect reads and writes tool definitions."""
-    found: Form = _file(dialect, "tools").FORM
+    found: Form = module_of(dialect, "tools").FORM
     return found
 
 
 @cache
-def _file(dialect: str, name: str) -> Any:
+def module_of(dialect: str, name: str) -> Any:
+    """A file of a built-in dialect's folder, imported when first needed."""
     return import_module(f"fanfold.dialects.{dialect.rpartition('.')[2]}.{name}")
 
 
@@ -100,7 +101,7 @@ def dialect_for(model: str | None) -> str:
 
 def dialect_named(name: str, model: str | None = None) -> Dialect:
     """The dialect of this name, told what is known about the model."""
-    make = _file(name, "dialect").DIALECT if name in DIALECTS else plugin("dialects", name)
+    make = module_of(name, "dialect").DIALECT if name in DIALECTS else plugin("dialects", name)
     if make is None:
         raise unknown("dialect", name, (*DIALECTS, *names("dialects")))
     dialect: Dialect = make(models.kin(model))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -12,14 +12,22 @@ from fanfold.core.edit import Pin, Undo
 from fanfold.core.errors import Corrupt, NotFound, StoreFailed
 from fanfold.core.log import Log
 from fanfold.core.message import Message
-from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Move, Opened, Record
+from fanfold.core.prefix import number_of
+from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Kept, Move, Opened, Record
 from fanfold.core.tree import Entry, missing
 from fanfold.stores import checkpoint
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.store import Batch, Stored, Tenant, written_first
+from fanfold.stores.summary import Summary
 
 _OFTEN = 500
 """A checkpoint is kept after so many records."""
+_MANY = 64
+"""How a session stands is kept after so many records, though there was no request."""
+_SAID = frozenset({Move, Kept})
+"""What is recorded for a message alone."""
+_RARELY = 4_000
+"""The same where most records are others': for a checkpoint, every process lays out what all of them wrote."""
 _BEYOND = 1 << 31
 """More records than any session has."""
 _NOBODY: frozenset[str] = frozenset()
@@ -44,6 +52,10 @@ class Keeping:
         """What the session was last opened with, as of the last time it was read."""
         self.missed: tuple[int, int] | None = None
         """The numbers between which others wrote, just before what was last stored here."""
+        self.describe: Callable[[], Summary] | None = None
+        """Says how the session stands, to be kept for lists of sessions."""
+        self._untold = _MANY
+        """How many records were stored since that was last kept."""
         self._later: Stored | None = None
         """What was read together with a checkpoint, and is still to be taken in."""
         self._seq = self._version = 0
@@ -54,6 +66,8 @@ class Keeping:
         """How many of them were stored last."""
         self._checked = 0
         """The number of records that the last checkpoint stands for."""
+        self._unchecked = 0
+        """How many records were stored here since, or read when the session was opened: not those of other writers."""
         self._looked_back = False
         """Whether the answers are at hand that were kept before the log was resumed."""
 
@@ -68,10 +82,18 @@ class Keeping:
         return self._written < len(self.log.records) or bool(self.entered or self.restored)
 
     def add(self, parent: str | None, message: Message) -> Entry:
-        """Put a message after its parent, to be stored; by this session too, if another one is about to."""
+        """Put a message after its parent, to be stored; by this session too, if another one is about to.
+
+        What was erased here comes back as its stub. What an export says was erased was not erased here: these words
+        take the place of such a stub, and so do they where a stub stands at another place than its id proves.
+        """
         tree = self.log.tree
         with self.tenant.lock:
             entry = tree.place(parent, message)
+            if entry.erased is not None and (entry.imported or entry.parent != parent):
+                if entry.id in tree.path(parent):
+                    raise Corrupt("An imported message stands before itself. Import that session again.")
+                return self.exchange(entry, tree.make(parent, message))
             if entry.id not in tree or entry.id in self.tenant.waiting:
                 self._await(entry)
                 tree.put(entry)
@@ -114,7 +136,10 @@ class Keeping:
 
     def restore(self, stub: Entry, message: Message) -> Entry:
         """Put content back that was erased; only for a caller who says so."""
-        entry = msgspec.structs.replace(stub, message=message, erased=None)
+        return self.exchange(stub, msgspec.structs.replace(stub, message=message, erased=None))
+
+    def exchange(self, stub: Entry, entry: Entry) -> Entry:
+        """Put an entry in the place of a stub, to be stored there."""
         self.restored.append((stub, entry))
         self.log.tree.put(entry)
         return entry
@@ -126,14 +151,33 @@ class Keeping:
             return
         self._wrote = len(records)
         seen = not _ORDERED.isdisjoint(map(type, records))
-        batch = Batch(records, tuple(self.entered), tuple(entry for _, entry in self.restored))
+        batch = Batch(
+            records,
+            entries=tuple(self.entered),
+            restored=tuple(entry for _, entry in self.restored),
+            prefixes=tuple([self._prefix(record) for record in records]),
+            summary=self._summary(records),
+        )
         expect = self._version if seen else None
         stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
         self.missed = (self._seq, stored.was) if stored.was != self._seq else None
         self._seq, self._written = stored.seq, len(self.log.records)
+        self._unchecked += len(records)
         self._version = self.log.version if seen else self._version
         with self.tenant.lock:
             self._let_go([entry.id for entry in self.entered], stored=True)
+
+    def _prefix(self, record: Record) -> int | None:
+        """Where a record moves the head to."""
+        return number_of(self.log.tree.prefix(record.head)) if isinstance(record, Move) else None
+
+    def _summary(self, records: Sequence[Record]) -> Summary | None:
+        """How the session stands now: after requests, and after many messages without one."""
+        self._untold += len(records)
+        if self.describe is None or (self._untold < _MANY and _SAID.issuperset(map(type, records))):
+            return None
+        self._untold = 0
+        return self.describe()
 
     def take_back(self) -> bool:
         """Forget everything that was not stored. False: more than the newest messages went, so start over."""
@@ -153,12 +197,13 @@ class Keeping:
         self._start()
         kept = self.tenant.store.checkpoint(self.tenant.name, self.session)
         if kept is None:
-            self.catch_up()
+            self._unchecked = len(self.catch_up())
             return None
         seq, last = kept
         self.opened = last.opened
         later = self.tenant.store.load(self.tenant.name, self.session, after=seq)
-        if not all_go_on(later.records, last.head):
+        self._unchecked = len(later.records)
+        if not all_go_on(later.records, last):
             self.catch_up()
             return None
         self._seq = self._checked = seq
@@ -245,7 +290,7 @@ class Keeping:
         (first, last), self.missed = self.missed, None
         ours = self.log.records[self._written - self._wrote :]
         found = self.tenant.store.load(self.tenant.name, self.session, after=first, most=last - first).records
-        if not {*map(type, found)}.isdisjoint(map(type, ours)) or not all_go_on(found, self.log.head):
+        if not {*map(type, found)}.isdisjoint(map(type, ours)) or not all_go_on(found, self.log):
             return None
         self._fetch_path(found, stop=self.log.head)
         self.log.write(*found)
@@ -278,11 +323,16 @@ class Keeping:
 
     def is_checkpoint_due(self, *, now: bool = False) -> bool:
         """Whether much happened since the last checkpoint; `now`, whether anything did."""
-        return self._seq - self._checked >= (1 if now else _OFTEN) and not self.pending
+        if self.pending:
+            return False
+        if now:
+            return self._seq > self._checked
+        others = self._seq - self._checked - self._unchecked
+        return self._unchecked >= (_OFTEN if others <= 2 * self._unchecked else _RARELY)
 
     def keep_checkpoint(self, kept: Checkpoint) -> None:
         """Keep a checkpoint of what is stored."""
-        self._checked = self._seq
+        self._checked, self._unchecked = self._seq, 0
         with suppress(StoreFailed):  # a session opens without one, too
             self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
 
@@ -306,15 +356,21 @@ class LoadedSession(NamedTuple):
             return cls(keeping, None, str(error))
 
 
-def all_go_on(records: Iterable[Record], head: str | None) -> bool:
-    """Whether some records only add to the view that ends at this head, each to what those before it left."""
+def all_go_on(records: Iterable[Record], log: Log | Checkpoint) -> bool:
+    """Whether some records only add to the view that ends at a log's head, each to what those before it left."""
+    head = log.head
     for record in records:
-        if not goes_on(record):
+        if not goes_on(record) or comes_by_again(record, log):
             return False
         if isinstance(record, Edited) and any(decision.at != head for decision in record.decisions):
             return False
         head = record.head if isinstance(record, Move) else head
     return True
+
+
+def comes_by_again(record: Record, log: Log | Checkpoint) -> bool:
+    """Whether a log that was resumed comes to where the session was before: what was decided there is not at hand."""
+    return isinstance(record, Move) and record.head in log.ahead
 
 
 def goes_on(record: Record) -> bool:

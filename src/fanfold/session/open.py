@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
 from inspect import Signature, signature
@@ -85,6 +85,7 @@ def _arguments(
     tools: Iterable[Any] | None = (),
     store: Store | str | None = None,
     tenant: str = "default",
+    labels: Mapping[str, str] | None = None,
     preset: Preset | str | None = None,
     profile: str | None = None,
     strategy: Strategy | str | Sequence[Strategy | str] | None = None,
@@ -110,7 +111,8 @@ def _arguments(
     - `window`, `budget`: tokens of the context window, or all limits and thresholds; either of them, or a `model`.
     - `system`, `tools`: the system prompt, and the tools in the provider's own format.
     - `store`, `tenant`: `sqlite:agent.db`, `postgresql://…`, or a store (default: `memory`); tenants share nothing.
-    - `preset`, `profile`: a documented system, over which what is given beside it wins; a threshold of the settings.
+    - `labels`: what you want to know of it in a list of sessions, such as its client; remembered, never sent.
+    - `preset`: a documented system; what is given beside it wins. `profile`: whose threshold of the settings holds.
     - `strategy`: a function or a name, or a list of them; by default `summarize` with a summarizer, else `auto`.
     - `fallback`: what is tried when the strategy failed or was not enough.
     - `filters`: what shapes an output when it arrives; by default binary data becomes a note, long output is clipped.
@@ -119,8 +121,7 @@ def _arguments(
     - `meter`: how tokens are counted, by name or as a `Meter`; by default as the model's provider counts.
     - `summarizer`, `summarizer_window`: what strategies ask, a model's name, an SDK's client, a `Model` or a function.
     - `hooks`: functions that are told what happens; `on_edit` is short for `Hooks(after_edit=…)`.
-    - `on_moved`: what to do when somebody else wrote to the session first: `raise`, `reapply` or `branch`.
-    - `clock`: returns the time in seconds.
+    - `on_moved`: what to do when somebody else wrote first: `raise`, `reapply` or `branch`. `clock`: returns seconds.
     """
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from types import MappingProxyType
 from typing import Any
 
-from fanfold.core.edit import Pin, Undo
+from fanfold.core.edit import Decision, Pin, Undo
 from fanfold.core.layout import Layout
 from fanfold.core.log import Log
 from fanfold.core.record import VISIBLE, Edited, Framed, Move, Record
@@ -153,3 +153,20 @@ class Projection:
         self._layout.step(None)
         for id in self.log.tree.path(tip):
             self._step(id)
+
+
+def standing_on(path: Container[str], log: Log) -> list[Decision]:
+    """The edits that stand on a path, in the order they were made."""
+    dead = log.undone()
+    return [
+        decision
+        for id, decision in log.decisions.items()
+        if id not in dead and not isinstance(decision.edit, Undo) and _stands(decision, path, log)
+    ]
+
+
+def _stands(decision: Decision, path: Container[str], log: Log) -> bool:
+    """Whether an edit that nobody undid holds on a path; a pin does so wherever its entry is, or its text."""
+    if isinstance(decision.edit, Pin):
+        return decision.edit.entry is None or decision.edit.entry in path
+    return any(at is None or at in path for _, at in log.places.get(decision.id, ()))

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
@@ -38,8 +38,9 @@ from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.references import shelved
 from fanfold.outputs.source import LineIndex
 from fanfold.session.aftermath import Aftermath, Judged, Resent
-from fanfold.session.keep import LoadedSession, all_go_on, goes_on
-from fanfold.session.projection import Projection
+from fanfold.session.keep import LoadedSession, all_go_on, comes_by_again, goes_on
+from fanfold.session.projection import Projection, standing_on
+from fanfold.session.summarize import summarize
 from fanfold.session.terms import Terms
 from fanfold.stores import checkpoint
 from fanfold.stores.checkpoint import Checkpoint
@@ -65,11 +66,11 @@ class State:
         self.lock: Final = threading.RLock()
         self.keeping, last, damage = read or LoadedSession.from_store(terms.tenant, terms.name)
         self.log: Final = self.keeping.log
+        self.keeping.describe = partial(summarize, self)
         self.deferral: Final = terms.deferral()
         self.gauge: Final = Gauge(terms.meter, terms.dialect, self.deferral.offer)
         self.aftermath = Aftermath()
-        self.judged = Judged()
-        self.resent = Resent()
+        self.judged, self.resent = Judged(), Resent()
         self.projection: Final = Projection(self.log, self.gauge, terms.name, refs=bool(terms.recall))
         self.indexes: Final[dict[str, LineIndex]] = {}
         """Where the lines of the outputs begin that were last read."""
@@ -161,7 +162,7 @@ class State:
         if self._stood is not None and all(map(goes_on, new)):
             standing += sum(len(record.decisions) for record in new if isinstance(record, Edited))
         else:
-            standing = len(self.log.standing(self.depth))
+            standing = len(standing_on(self.depth, self.log))
         self._stood = (len(self.log.records), standing)
         return standing
 
@@ -298,7 +299,7 @@ class State:
         forgets to ask for that has it here.
         """
         self.check_open()
-        if self.log.resumed_at and not all(map(goes_on, records)):
+        if self.log.resumed_at and any(not goes_on(one) or comes_by_again(one, self.log) for one in records):
             self.read_whole()
         if self._opening is not None:
             self.record_opening()
@@ -456,7 +457,8 @@ class State:
         if self.keeping.is_checkpoint_due(now=now):
             view, passed = self.projection.view(), self.projection.passed
             calls, standing = self._open_calls.values(), self.count_standing()
-            self.keeping.keep_checkpoint(checkpoint.save(self.log, view, passed, calls, standing))
+            saved = checkpoint.save(self.log, view, passed, calls, standing)
+            self.keeping.keep_checkpoint(replace(saved, summary=summarize(self)))
 
     def close(self) -> None:
         """Keep a checkpoint, and do no more with it."""
@@ -507,7 +509,7 @@ class State:
     def catch_up(self) -> None:
         """Take in what others wrote to this session: that alone, where it only adds to the view."""
         records = self.keeping.look_ahead()
-        adds = all_go_on(records, self.log.head)
+        adds = all_go_on(records, self.log)
         if self.log.resumed_at and not adds:
             self.read_whole()
             return

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from fanfold.core.draft import CUTTING, Draft
 from fanfold.core.edit import Decision, Elide, Fold, Note, Pin, Repair, Undo, covers_of
 from fanfold.core.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
-from fanfold.core.layout import Layout
+from fanfold.core.layout import Layout, read_rows
 from fanfold.core.log import Log
-from fanfold.core.message import text_of
 from fanfold.core.record import Edited, Released
+from fanfold.session.projection import standing_on
 from fanfold.session.state import State
 from fanfold.tokens.units import decision_in_window
 
@@ -64,7 +64,7 @@ def _above(state: State, target: Decision) -> Iterator[Decision]:
 
 def standing_edits(state: State) -> list[Decision]:
     """The edits that stand on the present path, in the order they were made."""
-    return state.log.standing(state.depth)
+    return standing_on(state.depth, state.log)
 
 
 def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:
@@ -217,20 +217,23 @@ def reset(state: State) -> None:
 def pin(state: State, what: str) -> Decision:
     """Keep an entry, or lines of text, verbatim in every later view."""
     state.read_whole()
-    view = state.view()
     if not isinstance(what, str) or not what.strip():
         raise BadInput("Pin an entry's id or some text.")
     entries = [id for id in state.path if id.startswith(what)] if len(what) >= 6 else []
-    if len(entries) == 1:
-        hiding = _edit_hiding(state, entries[0])
-        if hiding is not None:
-            raise Covered(f"{entries[0][:8]} is hidden by {hiding}; undo that first, then pin it.")
-        return _pin_once(state, Pin(entry=entries[0]))
-    shown = "\n".join(text_of(one, unescaped=True) for one in view.messages)
-    missing = [line for line in what.splitlines() if line.strip() and line not in shown]
+    pin = Pin(entry=entries[0]) if len(entries) == 1 else Pin(text=what)
+    _check_shown(state, pin)
+    return _pin_once(state, pin)
+
+
+def _check_shown(state: State, pin: Pin) -> None:
+    """Refuse to pin what does not stand in view."""
+    hiding = _edit_hiding(state, pin.entry) if pin.entry is not None else None
+    if hiding is not None:
+        raise Covered(f"{str(pin.entry)[:8]} is hidden by {hiding}; undo that first, then pin it.")
+    shown = read_rows(state.view().rows) if pin.text else ""
+    missing = [line for line in pin.lines if line not in shown]
     if missing:
         raise NotFound(f"{missing[0][:60]!r} stands nowhere in the view; `say` or `note` it first.")
-    return _pin_once(state, Pin(text=what))
 
 
 def _pin_once(state: State, pin: Pin) -> Decision:

@@ -10,8 +10,9 @@ import msgspec
 from fanfold.core.edit import Decision, Pin, Repair, Undo
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message
-from fanfold.core.record import Billed, Frame, Kept, Opened, Sent, Taught, Totals
+from fanfold.core.record import Billed, Frame, Kept, Move, Opened, Sent, Taught, Totals
 from fanfold.core.view import Kind, Row, Scale, View, weigh
+from fanfold.stores.summary import Summary
 
 
 class SavedRow(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -71,6 +72,10 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What requests came to so far; checkpoints of 0.1 have none."""
     standing: int = 0
     """How many edits stand."""
+    summary: Summary | None = None
+    """The session in a few figures."""
+    ahead: tuple[str, ...] = ()
+    """What the session said before right behind its head: whoever says it again comes by what was decided there."""
 
 
 def save(
@@ -106,7 +111,25 @@ def save(
         billed=log.bills.get(log.requests - 1),
         totals=log.totals,
         standing=standing,
+        ahead=tuple(sorted(_find_ahead(log, passed))),
     )
+
+
+def _find_ahead(log: Log, passed: Collection[str | None]) -> Iterator[str]:
+    """The entries right behind the head that the session was at, or past, before."""
+    if log.resumed_at:  # it only went on since then, so that nothing lies ahead of a new head
+        yield from log.ahead
+        return
+    heads: dict[bool, set[str]] = {True: set(), False: set()}
+    for move in log.records:
+        if isinstance(move, Move) and move.head is not None:
+            said = move.how == "append"
+            heads[said] |= {move.head} if not said or move.was == log.head else set()
+    yield from heads[True]
+    for head in heads[False].difference(passed, (log.head,)):
+        path = log.tree.path(head)
+        if log.head is None or log.head in path:
+            yield path[path.index(log.head) + 1 if log.head is not None else 0]
 
 
 def _repairs(view: View, log: Log) -> Iterator[str]:
@@ -139,6 +162,7 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
     log.frames = [(checkpoint.version, checkpoint.frame)]
     log.released = set(checkpoint.released)
     log.sent = [checkpoint.sent] if checkpoint.sent else []
+    log.ahead = frozenset(checkpoint.ahead)
     log.tips = dict.fromkeys((*checkpoint.tips, *(sent.tip for sent in log.sent)))
     log.taught = checkpoint.taught
     log.opened = checkpoint.opened

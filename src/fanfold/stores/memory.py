@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
+
+import msgspec
 
 from fanfold.core.record import Record, versions
 from fanfold.core.tree import Entry
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.store import (
     READ_AT_ONCE,
+    TRACKS,
     Batch,
     Blob,
     Hold,
     Scrub,
     Stored,
     Tenants,
+    Track,
     bounds,
     name_of,
     no_blob,
@@ -26,6 +30,7 @@ from fanfold.stores.store import (
     summing,
     written_first,
 )
+from fanfold.stores.summary import Summary
 
 
 class Memory(Tenants):
@@ -41,6 +46,11 @@ class Memory(Tenants):
         self._blobs: dict[tuple[str, str], bytes] = {}
         self._held: dict[tuple[str, str, str], float] = {}
         """Who holds which blob: tenant, holder and blob, and since when."""
+        self._tracks: dict[tuple[str, int], dict[str, None]] = {}
+        """The sessions that came by a prefix, the youngest last."""
+        self._heads: dict[tuple[str, str], int] = {}
+        """Where each session stands."""
+        self._summaries: dict[tuple[str, str], Summary] = {}
         self._lock = threading.RLock()
 
     def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
@@ -69,6 +79,12 @@ class Memory(Tenants):
         lines = self._records.setdefault(key, [])
         was = len(lines)
         lines.extend(batch.records)
+        for prefix in batch.prefixes:
+            if prefix is not None:
+                self._tracks.setdefault((tenant, prefix), {})[key[1]] = None
+                self._heads[key] = prefix
+        if batch.summary is not None:
+            self._summaries[key] = msgspec.structs.replace(batch.summary, name=key[1])
         return Stored((), len(lines), self._version(key), was)
 
     def _version(self, key: tuple[str, str]) -> int:
@@ -85,7 +101,10 @@ class Memory(Tenants):
         return None
 
     def keep_checkpoint(self, tenant: str, session: str, seq: int, checkpoint: Checkpoint) -> None:
-        """There is no need to."""
+        """There is no need to; only how the session stands is kept."""
+        with self._lock:
+            if checkpoint.summary is not None and len(self._records.get((tenant, session), ())) == seq:
+                self._summaries[tenant, session] = msgspec.structs.replace(checkpoint.summary, name=session)
 
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""
@@ -103,6 +122,24 @@ class Memory(Tenants):
         """The ids of entries that begin so."""
         with self._lock:
             return [id for owner, id in self._entries if owner == tenant and id.startswith(beginning)][:3]
+
+    def tracks(self, tenant: str, prefixes: Sequence[int]) -> list[Track]:
+        """The sessions that came by the first of some prefixes that any session came by."""
+        with self._lock:
+            first = next((one for one in prefixes if (tenant, one) in self._tracks), None)
+            names = reversed(self._tracks[tenant, first]) if first is not None else ()
+            found = [
+                Track(first, name, self._heads[tenant, name] == first, self._summaries.get((tenant, name)))
+                for name in names
+                if first is not None
+            ]
+        return sorted(found, key=lambda track: not track.head)[:TRACKS]
+
+    def summaries(self, tenant: str) -> list[Summary]:
+        """All sessions of a tenant."""
+        with self._lock:
+            names = self.sessions(tenant)
+            return [self._summaries.get((tenant, name)) or self.summarize(tenant, name) for name in names]
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place, and scrub all sessions."""

@@ -1,4 +1,4 @@
-"""The register of an SQLite file: where each message lies, by its id.
+"""The register of an SQLite file: where each message lies, by its id, and which sessions came by each prefix.
 
 Ids come in no order, so an index would cost a page of the journal for each message. The register is filled for many
 lines at once instead: when somebody asks for a message that is not in it, and when many lines wait. Two processes may
@@ -11,6 +11,9 @@ from fanfold.stores.database import Database
 
 MANY = 4_096
 """Lines of a session after which the register is filled, though nobody asked."""
+
+
+_COPIES = ("shadow_register", "copy_register", "shadow_waiting", "copy_waiting", "shadow_track", "copy_track")
 
 
 class Register:
@@ -31,7 +34,7 @@ class Register:
                 return False
             if self._database.look_only:
                 # The file cannot be written, so go on in copies beside it, which stand in front of its own tables.
-                for name in ("shadow_register", "copy_register", "shadow_waiting", "copy_waiting"):
+                for name in _COPIES:
                     self._database.do(name, ())
             with self._database.writing():
                 for session, key, last in self._database.rows("tails"):
@@ -43,6 +46,7 @@ class Register:
             self._database.do("drop_waiting", (session,))
             return
         self._database.do("register_lines", (key, last))
+        self._database.do("register_tracks", (key, last))
         if not self._database.look_only:
             self._database.do("clear_doubles", (key, last))
         self._database.do("move_waiting", (session, last))
@@ -56,3 +60,4 @@ class Register:
         with self._database.writing():
             self._database.do("empty_register", ())
             self._database.do("register_lines", (0, (1 << 63) - 1))
+            self._database.do("register_tracks", (0, (1 << 63) - 1))

@@ -18,9 +18,11 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from fanfold.core.errors import Gone, Moved, NotFound, StoreFailed
-from fanfold.core.record import Record, Taught, blobs_of
+from fanfold.core.prefix import number_of
+from fanfold.core.record import Move, Record, Taught, blobs_of
 from fanfold.core.tree import Entry, Tree
 from fanfold.stores.checkpoint import Checkpoint
+from fanfold.stores.summary import Summary, summarize_records
 
 READ_AT_ONCE = 1 << 20
 """This many bytes of a blob are read at a time."""
@@ -28,6 +30,8 @@ SOME = 64
 """This many records are read at a time, where all at once may be too many."""
 ABANDONED = 3600.0
 """Seconds after which a blob that nobody finished or recorded belongs to nobody any more."""
+TRACKS = 64
+"""So many sessions are told of that came by the same prefix."""
 _SPARE = 1_000
 """So many entries that nobody needs may always be at hand."""
 _FORMER = 32
@@ -41,12 +45,16 @@ class Batch(msgspec.Struct, frozen=True):
     entries: tuple[Entry, ...] = ()
     """Entries that are new to the tenant, as far as the session knows."""
     restored: tuple[Entry, ...] = ()
-    """Entries that were erased, and whose content was said again."""
+    """Entries to put in the place of stubs: their content was said again. A stub may get another place or role, too."""
+    prefixes: tuple[int | None, ...] = ()
+    """Where each record moves the head to, as the number of a prefix; None for records that do not."""
+    summary: Summary | None = None
+    """The session as it stands after the batch, if that is to be kept."""
 
     @property
     def stubs(self) -> tuple[Entry, ...]:
         """Those of its entries that come without their content: it was erased where they were exported."""
-        return tuple(entry for entry in self.entries if entry.erased is not None)
+        return tuple(entry for entry in (*self.entries, *self.restored) if entry.erased is not None)
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -59,6 +67,16 @@ class Stored(msgspec.Struct, frozen=True):
     """How many of all its records change the view."""
     was: int = 0
     """Where the log ended before an append."""
+
+
+class Track(msgspec.Struct, frozen=True):
+    """A session that came by a prefix."""
+
+    prefix: int
+    session: str
+    head: bool
+    """Whether it stands there now."""
+    summary: Summary | None = None
 
 
 class Blob(msgspec.Struct, frozen=True):
@@ -117,7 +135,7 @@ class Store(Protocol):
     passing: bool
     """Whether it was opened by name for a session, and is closed with the last session."""
     remote: bool
-    """Whether it waits for a network: asyncio then waits for it beside the loop, not in it."""
+    """Whether it waits for a network or a disk: asyncio then waits for it beside the loop, not in it."""
 
     def tenant(self, name: str) -> Tenant:
         """The tenant with this name, at work in this process."""
@@ -160,6 +178,15 @@ class Store(Protocol):
 
     def find(self, tenant: str, beginning: str) -> list[str]:
         """The ids of entries that begin so, at most a few."""
+
+    def tracks(self, tenant: str, prefixes: Sequence[int]) -> list[Track]:
+        """The sessions that came by the first of some prefixes that any session came by: some, if they are many.
+
+        Those that stand there come first, then the youngest.
+        """
+
+    def summaries(self, tenant: str) -> list[Summary]:
+        """All sessions of a tenant in a few figures each, by their names."""
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place and scrub all sessions of the tenant, as one; of the rest nothing is left.
@@ -281,17 +308,43 @@ class Tenants:
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
         """Write a new session, as one batch."""
-        records, entries = list[Record](), list[Entry]()
+        records, entries, restored = list[Record](), list[Entry](), list[Entry]()
+        prefixes = list[int | None]()
         for batch in batches:
             records += batch.records
             entries += batch.entries
-        whole = Batch(tuple(records), tuple(entries))
+            restored += batch.restored
+            prefixes += (*batch.prefixes, *[None] * (len(batch.records) - len(batch.prefixes)))
+        whole = Batch(tuple(records), tuple(entries), tuple(restored), prefixes=tuple(prefixes))
         return self.append(tenant, session, whole, expect=0)  # type: ignore[attr-defined, no-any-return]
 
     def read_entries(self, tenant: str, ids: Sequence[str]) -> Iterator[Entry]:
         """Those of some entries that are there, one by one."""
         found = (self.entry(tenant, id) for id in ids)  # type: ignore[attr-defined]
         return (entry for entry in found if entry is not None)
+
+    def tracks(self, tenant: str, prefixes: Sequence[int]) -> list[Track]:
+        """The sessions that came by a prefix: every session is read, for a store without an index of its own."""
+        heads = dict[str, list[int]]()
+        for session in self.sessions(tenant):  # type: ignore[attr-defined]
+            moves = (one for one in records_of(self, tenant, session) if isinstance(one, Move))  # type: ignore[arg-type]
+            tree = self.tenant(tenant).tree
+            heads[session] = [number_of(tree.prefix(move.head)) for move in moves]
+        first = next((one for one in prefixes if any(one in there for there in heads.values())), None)
+        found = [Track(first, name, there[-1] == first) for name, there in heads.items() if first in there]
+        return sorted(found, key=lambda track: not track.head)[:TRACKS]
+
+    def summaries(self, tenant: str) -> list[Summary]:
+        """All sessions of a tenant: each is read, for a store that keeps no summaries."""
+        return [self.summarize(tenant, session) for session in self.sessions(tenant)]  # type: ignore[attr-defined]
+
+    def summarize(self, tenant: str, session: str) -> Summary:
+        """A session in a few figures, from its records."""
+        records = list(records_of(self, tenant, session))  # type: ignore[arg-type]
+        heads = [record.head for record in records if isinstance(record, Move) and record.head is not None]
+        last = self.entry(tenant, heads[-1]) if heads else None  # type: ignore[attr-defined]
+        summary = summarize_records(session, records)
+        return msgspec.structs.replace(summary, messages=last.depth + 1) if last is not None else summary
 
     def taught(self, tenant: str) -> Iterable[Taught]:
         """Nothing that is not at hand anyway."""

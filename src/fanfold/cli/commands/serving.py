@@ -1,12 +1,16 @@
-"""Commands that serve: mcp."""
+"""Commands that serve: serve, mcp."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import click
 
 import fanfold
-from fanfold.cli.saying import say
+from fanfold.cli.saying import as_json, say
 from fanfold.cli.sessions import on_session
+from fanfold.cli.sizes import size
+from fanfold.core.errors import BadInput
 
 
 @click.command
@@ -27,3 +31,50 @@ def mcp(chat: fanfold.Session, as_json: bool) -> None:
         say(definitions(), "", True)
     else:
         asyncio.run(serve(chat))
+
+
+@click.command
+@click.option("--host", help="Where to listen; another one than 127.0.0.1 needs virtual keys.")
+@click.option("--port", type=int, help="By default 4141.")
+@click.option(
+    "--upstream", "upstreams", multiple=True, metavar="PROVIDER=URL", help="Another address of a provider."
+)
+@click.option("--store", help="Where sessions are kept; by default sqlite:agent.db.")
+@click.option(
+    "--window", type=size, help="Keep every conversation in so many tokens; by default its model's window."
+)
+@click.option("--thrift", type=float, help="From 0, use the window, to 1, as cheap as can be.")
+@click.option("--print", "client", metavar="CLIENT", help="Print what to set in this client, and end.")
+@click.option("--check", is_flag=True, help="Check the settings, and end.")
+@as_json
+def serve(upstreams: tuple[str, ...], client: str | None, check: bool, as_json: bool, **given: Any) -> None:
+    """Serve the gateway, to which any agent is pointed by its base URL.
+
+    Settings come from [serve] in fanfold.toml; what is given here wins. SIGHUP reads the file again.
+    With --json, --print and --check say it as JSON.
+
+    \b
+    Example: fanfold serve --window 64k
+    """
+    from fanfold.gateway.clients import lines_for  # late: few serve
+    from fanfold.gateway.server import serve as listen
+    from fanfold.gateway.settings import read_settings
+
+    given["upstreams"] = dict(map(_upstream, upstreams))
+    settings = read_settings(given)
+    url = f"http://{settings.host}:{settings.port}"
+    if client is not None:
+        lines = lines_for(client, url)
+        say({"client": client, "lines": lines.splitlines()}, lines, as_json)
+    elif check:
+        say({"url": url, "store": settings.store}, "The settings are right.", as_json)
+    else:
+        click.echo(f"fanfold serves {url}; sessions are kept in {settings.store}. Ctrl-C ends it.", err=True)
+        listen(settings, given)
+
+
+def _upstream(text: str) -> tuple[str, str]:
+    provider, equals, address = text.partition("=")
+    if not equals:
+        raise BadInput(f"{text!r} names no address: write --upstream anthropic=http://127.0.0.1:9000.")
+    return provider, address

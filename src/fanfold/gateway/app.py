@@ -1,0 +1,174 @@
+"""The gateway as one raw ASGI application. A server such as uvicorn imports `app`; `fanfold serve` does that itself.
+
+    uvicorn fanfold.gateway.app:app --port 4141
+
+Settings come from `fanfold.toml` when the server starts.
+"""
+
+from __future__ import annotations
+
+from asyncio import CancelledError, Lock, create_task, current_task
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from logging import getLogger
+from typing import Any
+from weakref import WeakValueDictionary
+
+from fanfold.gateway.client import Client
+from fanfold.gateway.conversations import WORK, Conversations
+from fanfold.gateway.exchange import Exchange, serve_exchange
+from fanfold.gateway.headers import get
+from fanfold.gateway.keys import Keys
+from fanfold.gateway.metrics import Metrics
+from fanfold.gateway.route import Destination, find_destination
+from fanfold.gateway.safety import Refused, check_json, check_request, read_body
+from fanfold.gateway.settings import ServeSettings, read_settings
+from fanfold.gateway.upstream import Upstreams
+
+_LOG = getLogger("fanfold.gateway")
+_TEXT = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8")]
+
+
+class Gateway:
+    """Stands between agents and their providers."""
+
+    def __init__(self, settings: ServeSettings | None = None) -> None:
+        self._given = settings
+        self.upstreams, self.metrics = Upstreams(), Metrics()
+        self._turns: WeakValueDictionary[tuple[str, str], Lock] = WeakValueDictionary()
+        self.active = 0
+        """Requests that are being served."""
+        self.conversations: Conversations | None = None
+        """None where nothing is managed."""
+        if settings is not None:
+            self.configure(settings)
+
+    def configure(self, settings: ServeSettings) -> None:
+        """Take settings over, for the requests that come from now on."""
+        self.settings, self.keys = settings, Keys(settings)
+        if settings.manage and self.conversations is None:
+            self.conversations = Conversations(settings.store)
+
+    @asynccontextmanager
+    async def turn(self, tenant: str, name: str) -> AsyncIterator[None]:
+        """One after the other: whoever works on a session of this name in this process."""
+        lock = self._turns.setdefault((tenant, name), Lock())
+        async with lock:
+            yield
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """What a server calls."""
+        match scope["type"]:
+            case "lifespan":
+                await self._live(receive, send)
+            case "websocket":
+                await self._refuse_websocket(scope, receive, send)
+            case "http":
+                await self._serve(scope, Client(send, receive))
+
+    async def _live(self, receive: Any, send: Any) -> None:
+        while True:
+            event = await receive()
+            if event["type"] == "lifespan.startup":
+                if self._given is None:
+                    self.configure(read_settings())
+                await send({"type": "lifespan.startup.complete"})
+            else:
+                await self.upstreams.close()
+                if self.conversations is not None:
+                    await WORK.run(self.conversations.close)
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _refuse_websocket(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """Codex tries a websocket first and falls back at once on 426."""
+        await receive()
+        if "websocket.http.response" in scope.get("extensions", {}):
+            await send({"type": "websocket.http.response.start", "status": 426, "headers": []})
+            await send({"type": "websocket.http.response.body", "body": b""})
+        else:
+            await send({"type": "websocket.close"})
+
+    async def _serve(self, scope: dict[str, Any], client: Client) -> None:
+        """One request: refused, answered here, or taken to its provider."""
+        method, headers = scope["method"], scope["headers"]
+        path = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
+        destination: Destination | None = None
+        self.active += 1
+        try:
+            check_request(path, headers, self.settings.allowed_hosts)
+            if await self._answer_here(method, path, scope, client):
+                return
+            destination = find_destination(method, path, scope["query_string"].decode("latin-1"), headers)
+            await self._take_on(destination, path, scope, client)
+        except Refused as refused:
+            await self._refuse(client, destination, refused)
+        except (ConnectionError, CancelledError):
+            if not client.gone:
+                raise
+            self.metrics.add("streams_cut", by="client")
+        except Exception as error:
+            _LOG.error("%s %s failed: %s", method, path, type(error).__name__, exc_info=error)
+            await self._refuse(client, destination, Refused(500, "The gateway failed; its log says how."))
+        finally:
+            self.active -= 1
+            if client.status:
+                self.metrics.add("requests", dialect=_name(destination), status=str(client.status))
+
+    async def _answer_here(self, method: str, path: str, scope: dict[str, Any], client: Client) -> bool:
+        """Answer what is asked of the gateway itself; tell whether that was so."""
+        headers = scope["headers"]
+        if (get(headers, b"upgrade") or "").lower() == "websocket":
+            await client.tell(426, b"", [])
+        elif path == "/" and method in ("GET", "HEAD"):
+            await client.tell(200, b"", [])
+        elif path == "/healthz" and method in ("GET", "HEAD"):
+            await client.tell_json(200, {"status": "ok"})
+        elif path == "/metrics" and method == "GET":
+            if self.keys.needed:
+                self.keys.find(headers, "")
+            await client.tell(200, self.metrics.text(active_requests=self.active).encode(), _TEXT)
+        else:
+            return False
+        return True
+
+    async def _take_on(
+        self, destination: Destination | None, path: str, scope: dict[str, Any], client: Client
+    ) -> None:
+        """Take a request to its provider, for as long as the client is there."""
+        method, headers, query = scope["method"], scope["headers"], scope["query_string"].decode("latin-1")
+        if destination is None:
+            raise Refused(
+                404, f"No provider has {method} {path}. Is the base URL right? See `fanfold serve --print`."
+            )
+        holder = self.keys.find(headers, query)
+        body = await read_body(client.receive, headers, self.settings.max_body)
+        if body:
+            check_json(headers)
+        exchange = Exchange(
+            to=destination, method=method, path=path, query=query, headers=headers, body=body, holder=holder
+        )
+        serving = current_task()
+        assert serving is not None
+        watching = create_task(client.watch(serving))
+        try:
+            await serve_exchange(self, exchange, client)
+        finally:
+            watching.cancel()
+
+    async def _refuse(self, client: Client, destination: Destination | None, refused: Refused) -> None:
+        if refused.status == 502:
+            self.metrics.add("upstream_failures")
+        if (
+            client.started
+        ):  # too late for a status: the connection is closed, so that nobody takes it for the end
+            raise refused
+        with suppress(ConnectionError):
+            await client.refuse(destination.dialect if destination else None, refused.status, str(refused))
+
+
+def _name(destination: Destination | None) -> str:
+    return destination.dialect if destination else "none"
+
+
+app = Gateway()

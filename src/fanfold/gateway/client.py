@@ -1,0 +1,87 @@
+"""The client's side of one request: what it is told, and whether it is still there."""
+
+from __future__ import annotations
+
+from asyncio import Task, wait_for
+from collections.abc import Mapping
+from time import monotonic
+from typing import Any
+
+from msgspec.json import encode
+
+from fanfold.dialects.http.errors import Kind, Trouble, write_error
+from fanfold.dialects.registry import CHAT, DialectName
+from fanfold.gateway.headers import Headers
+
+SILENCE = 10.0
+"""After so many seconds without a word, a stream is told that all is well."""
+_KINDS: dict[int, Kind] = {401: "unauthorized", 403: "forbidden", 404: "not_found", 413: "too_large"}
+COMMENT = b": fanfold is waiting for the provider\n\n"
+
+
+class Client:
+    """Whoever asked. The first thing that is told is a status with headers, then pieces of a body."""
+
+    def __init__(self, send: Any, receive: Any) -> None:
+        self._send, self.receive = send, receive
+        self.started = self.gone = False
+        self.status = 0
+        self._is_stream = False
+        self._tail = b"\n\n"
+        self._last = monotonic()
+
+    async def start(self, status: int, headers: Headers, *, is_stream: bool = False) -> None:
+        """Tell the status; `is_stream` is for server-sent events that may be interrupted by comments."""
+        self.started, self.status, self._is_stream = True, status, is_stream
+        self._last = monotonic()
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def write(self, piece: bytes) -> None:
+        """Pass a piece of the body on."""
+        if not piece:
+            return
+        self._last = monotonic()
+        self._tail = piece[-4:] if len(piece) >= 4 else (self._tail + piece)[-4:]
+        await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+
+    async def end(self) -> None:
+        """That was all."""
+        await self._send({"type": "http.response.body", "body": b""})
+
+    async def tell(self, status: int, body: bytes, headers: Headers) -> None:
+        """Tell everything at once."""
+        length = (b"content-length", str(len(body)).encode())
+        await self.start(status, [*headers, length])
+        await self._send({"type": "http.response.body", "body": body})
+
+    async def tell_json(self, status: int, body: Mapping[str, Any], headers: Headers | None = None) -> None:
+        """Tell a JSON object."""
+        await self.tell(status, encode(body), [(b"content-type", b"application/json"), *(headers or [])])
+
+    async def refuse(self, dialect: DialectName | None, status: int, sentence: str) -> None:
+        """Tell an error in the client's own dialect."""
+        kind = _KINDS.get(status, "server" if status >= 500 else "bad_request")
+        told = write_error(dialect or CHAT, Trouble(kind=kind, message=sentence, status=status))
+        await self.tell_json(told.status, told.body)
+
+    async def watch(self, serving: Task[None]) -> None:
+        """Stay until the client goes, then give up what is done for it; break long silences with comments.
+
+        One task for each request waits here, so that passing a piece on costs nothing more.
+        """
+        while True:
+            try:
+                event = await wait_for(self.receive(), SILENCE)
+            except TimeoutError:
+                await self._break_silence()
+                continue
+            if event["type"] == "http.disconnect":
+                self.gone = True
+                serving.cancel()
+                return
+
+    async def _break_silence(self) -> None:
+        """A comment may only stand between two events."""
+        between = self._tail.endswith((b"\n\n", b"\r\n\r\n"))
+        if self._is_stream and between and monotonic() - self._last >= SILENCE / 2:
+            await self._send({"type": "http.response.body", "body": COMMENT, "more_body": True})

@@ -1,0 +1,28 @@
+"""What to set in a client so that it talks to the gateway."""
+
+from __future__ import annotations
+
+from fanfold.core.errors import unknown
+
+_LINES = {
+    "claude-code": "ANTHROPIC_BASE_URL={url} claude",
+    "codex": "codex -c openai_base_url='\"{url}/v1\"'",
+    "gemini-cli": "GOOGLE_GEMINI_BASE_URL={url} gemini",
+    "opencode": (
+        "# in opencode.json\n"
+        '{{"provider": {{"openai": {{"options": {{"baseURL": "{url}/v1"}}}},\n'
+        '              "anthropic": {{"options": {{"baseURL": "{url}/v1"}}}}}}}}'
+    ),
+    "aider": "OPENAI_API_BASE={url}/v1 ANTHROPIC_API_BASE={url} aider",
+    "openai": 'OPENAI_BASE_URL={url}/v1        # or openai.OpenAI(base_url="{url}/v1")',
+    "anthropic": 'ANTHROPIC_BASE_URL={url}      # or anthropic.Anthropic(base_url="{url}")',
+    "google-genai": ('GOOGLE_GEMINI_BASE_URL={url}  # or genai.Client(http_options={{"base_url": "{url}"}})'),
+}
+CLIENTS = tuple(_LINES)
+
+
+def lines_for(client: str, url: str) -> str:
+    """The lines to paste."""
+    if client not in _LINES:
+        raise unknown("client", client, CLIENTS)
+    return _LINES[client].format(url=url)

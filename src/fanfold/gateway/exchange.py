@@ -1,0 +1,162 @@
+"""The path of a request that is for a provider. Read it from top to bottom.
+
+read        what the client asks for, in its dialect
+manage      find its session, adopt its history, reduce what is too long
+ask         send it to the provider; where that says "too long", reduce and ask again
+pass_on     give the client the provider's bytes as they come, and listen beside
+record      keep what was answered, in the session that asked for it
+"""
+
+from __future__ import annotations
+
+import json
+from logging import getLogger
+from typing import TYPE_CHECKING
+
+import msgspec
+from aiohttp import ClientError, ClientResponse
+
+from fanfold.core.errors import BadInput, DoesNotFit, FanfoldError, UnknownModel
+from fanfold.dialects.http.events import EVENTS
+from fanfold.dialects.http.request import HttpRequest, read_request
+from fanfold.gateway.client import Client
+from fanfold.gateway.conversations import WORK, Managed, Unmanaged
+from fanfold.gateway.headers import Headers, get, to_client
+from fanfold.gateway.keys import Holder
+from fanfold.gateway.lookups import serve_rounds
+from fanfold.gateway.question import ask, ask_until_it_fits, record
+from fanfold.gateway.route import Destination
+from fanfold.gateway.safety import BrokenOff, Refused, unpack
+from fanfold.gateway.stream import Overheard
+
+if TYPE_CHECKING:
+    from fanfold.gateway.app import Gateway
+
+_LOG = getLogger("fanfold.gateway")
+
+
+class Exchange(msgspec.Struct, frozen=True, kw_only=True):
+    """A request as the client sent it, and whose it is."""
+
+    to: Destination
+    method: str
+    path: str
+    query: str
+    headers: Headers
+    body: bytes
+    holder: Holder
+
+
+async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -> None:
+    """Take a request to its provider, and the reply back."""
+    asked = read(exchange, gateway.settings.max_body)
+    try:
+        managed = await manage(gateway, exchange, asked)
+        own: Headers = managed.headers()
+    except Unmanaged as reason:
+        managed, own = None, [(b"x-fanfold-bypassed", str(reason).encode("latin-1", "replace"))]
+    if managed is None:
+        response = await ask(gateway, exchange, exchange.body)
+        await pass_on(response, client, own)
+        await client.end()
+        return
+    response, managed, said = await ask_until_it_fits(gateway, exchange, managed)
+    if managed.recalls and response.status == 200:
+        await serve_rounds(gateway, exchange, client, response, managed)
+        return
+    heard = Overheard.of(response, streams=managed.asked.streams)
+    try:
+        await pass_on(response, client, managed.headers(), heard, said)
+    finally:
+        if response.status == 200:
+            await record(
+                gateway, managed, heard
+            )  # before the end: whoever has the reply may ask again at once
+    await client.end()
+
+
+# Read
+
+
+def read(exchange: Exchange, most: int) -> HttpRequest | None:
+    """What the client asks for; None where it is nothing that a session could answer."""
+    if exchange.to.route is None or not exchange.body:
+        return None
+    body = unpack(exchange.body, get(exchange.headers, b"content-encoding"), most)
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.headers}
+    try:
+        return read_request(exchange.method, f"{exchange.path}?{exchange.query}", headers, body)
+    except BadInput:
+        try:
+            json.loads(body)
+        except (ValueError, RecursionError):
+            raise Refused(400, "The body is no JSON.") from None
+        return None  # JSON that cannot be read in one way only is the provider's business
+
+
+# Manage
+
+
+async def manage(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None) -> Managed:
+    """What to send, reduced where it has to be; `Unmanaged` where the client's request is passed on as it is."""
+    conversations = gateway.conversations
+    if conversations is None:
+        raise Unmanaged("switched off")
+    if asked is None or exchange.to.purpose != "reply":
+        raise Unmanaged("no conversation")
+    if (get(exchange.headers, b"x-fanfold-bypass") or "").lower() not in ("", "0", "false", "no"):
+        raise Unmanaged("asked for")
+    try:
+        name = await WORK.run(conversations.find, exchange.headers, exchange.holder, asked)
+        async with gateway.turn(exchange.holder.tenant, name):
+            managed = await WORK.run(conversations.prepare, name, exchange.holder, asked)
+    except DoesNotFit as error:
+        raise Refused(400, f"prompt is too long: {error}") from error
+    except UnknownModel as error:
+        raise _bypass(gateway, "unknown model", error) from error
+    except BadInput as error:
+        raise _bypass(gateway, "not understood", error) from error
+    except FanfoldError as error:
+        raise _bypass(gateway, "failed", error) from error
+    except Unmanaged as reason:
+        gateway.metrics.add("bypassed", reason=str(reason))
+        raise
+    except Exception as error:  # a bug of ours must not stop an agent
+        _LOG.error("A request could not be managed and was passed on as it is.", exc_info=error)
+        raise _bypass(gateway, "failed", error) from error
+    gateway.metrics.add("managed")
+    gateway.metrics.add("edited", int(managed.edits > 0))
+    gateway.metrics.add("tokens_after", managed.after)
+    return managed
+
+
+def _bypass(gateway: Gateway, reason: str, error: Exception) -> Unmanaged:
+    """Pass a request on unmanaged, and say so in the log; an error's text may quote the conversation."""
+    gateway.metrics.add("bypassed", reason=reason)
+    _LOG.warning("A request is passed on as it is (%s): %s.", reason, type(error).__name__)
+    return Unmanaged(f"{reason}: {type(error).__name__}")
+
+
+# Pass on
+
+
+async def pass_on(
+    response: ClientResponse, client: Client, own: Headers, heard: Overheard | None = None, said: bytes = b""
+) -> None:
+    """Pass a response on as it comes, byte for byte, after what was read of it; whoever listens hears it, too."""
+    try:
+        headers = to_client(response.raw_headers)
+        kind, packed = get(headers, b"content-type") or "", get(headers, b"content-encoding")
+        is_stream = kind.startswith(EVENTS) and not packed
+        await client.start(response.status, [*headers, *own], is_stream=is_stream)
+        await client.write(said)
+        async for piece in response.content.iter_any():
+            await client.write(piece)
+            if heard is not None:
+                heard.hear(piece)
+    except (ClientError, OSError) as error:
+        if client.gone:
+            raise
+        raise BrokenOff(502, "The provider broke off in the middle of its reply.") from error
+    finally:
+        response.close()

@@ -1,0 +1,69 @@
+"""Headers: which go on, which end here, and which are the gateway's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+Headers = list[tuple[bytes, bytes]]
+"""As they came: lower-case names, in their order, some perhaps twice."""
+
+OWN = b"x-fanfold-"
+"""What the gateway is told by clients, and tells them; no provider sees it."""
+_HOPS = frozenset(
+    {
+        b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection", b"te",
+        b"trailer", b"transfer-encoding", b"upgrade",
+    }
+)  # fmt: skip
+_OURS = frozenset({b"host", b"content-length", b"expect"})
+"""What a request of our own has anew."""
+_KEYS = {
+    "openai": frozenset({b"authorization", b"api-key"}),
+    "anthropic": frozenset({b"authorization", b"x-api-key"}),
+    "gemini": frozenset({b"authorization", b"x-goog-api-key"}),
+}
+"""Where each provider takes a client's key."""
+KEYS = frozenset(name for names in _KEYS.values() for name in names)
+
+
+def get(headers: Headers, name: bytes) -> str | None:
+    """The first header of this name."""
+    return next((value.decode("latin-1") for key, value in headers if key == name), None)
+
+
+def to_upstream(headers: Headers, provider: str, without: Iterable[bytes] = ()) -> Headers:
+    """The headers of a request to a provider: the client's, but for those that end here and other providers' keys."""
+    foreign = KEYS - _KEYS[provider]
+    left = _HOPS | _OURS | foreign | _named_hops(headers) | frozenset(without)
+    return [(name, value) for name, value in headers if name not in left and not name.startswith(OWN)]
+
+
+def to_client(headers: Iterable[tuple[bytes, bytes]], without: Iterable[bytes] = ()) -> Headers:
+    """The headers of a reply to the client: the provider's, but for those that end here."""
+    lower = [(name.lower(), value) for name, value in headers]
+    left = _HOPS | _named_hops(lower) | frozenset(without)
+    return [(name, value) for name, value in lower if name not in left and not name.startswith(OWN)]
+
+
+def _named_hops(headers: Headers) -> frozenset[bytes]:
+    """The headers that a `connection` header says are for one hop only."""
+    named = (value for name, value in headers if name == b"connection")
+    return frozenset(word.strip().lower() for value in named for word in value.split(b","))
+
+
+def key_of(headers: Headers, query: str) -> str | None:
+    """The key that a client brings, wherever its provider wants it."""
+    for name in (b"x-api-key", b"x-goog-api-key", b"api-key"):
+        if found := get(headers, name):
+            return found
+    bearer = get(headers, b"authorization")
+    if bearer:
+        return bearer.partition(" ")[2].strip() if bearer.lower().startswith("bearer ") else bearer
+    return next((pair[4:] for pair in query.split("&") if pair.startswith("key=")), None)
+
+
+def with_key(headers: Headers, provider: str, key: str) -> Headers:
+    """The headers with this key in the place of the client's."""
+    place = {"openai": b"authorization", "anthropic": b"x-api-key", "gemini": b"x-goog-api-key"}[provider]
+    value = f"Bearer {key}" if provider == "openai" else key
+    return [*((name, text) for name, text in headers if name not in KEYS), (place, value.encode("latin-1"))]

@@ -1,0 +1,80 @@
+"""Whose request it is: virtual keys, each with its tenant. Keys are compared by hash and never kept in clear."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+
+from fanfold.gateway.headers import Headers, key_of, with_key
+from fanfold.gateway.safety import Refused
+from fanfold.gateway.settings import ServeSettings, VirtualKey, secret, strategy_of
+
+
+class Holder(msgspec.Struct, frozen=True, kw_only=True):
+    """Whoever sends a request, and what holds for it."""
+
+    tenant: str = "default"
+    window: int | None = None
+    strategy: Any = None
+    own_keys: bool = False
+    """Whether the provider's key is put in the place of the client's."""
+    secrets: dict[str, str] = {}
+    """The providers' keys; a holder is never printed."""
+
+    def sign(self, headers: Headers, provider: str) -> Headers:
+        """The headers with the key that the provider is to get."""
+        if not self.own_keys:
+            return headers
+        if provider not in self.secrets:
+            raise Refused(403, f"There is no key for {provider} behind the key that was given.")
+        return with_key(headers, provider, self.secrets[provider])
+
+    def __repr__(self) -> str:
+        return f"Holder(tenant={self.tenant!r})"
+
+
+class Keys:
+    """The keys that clients may bring."""
+
+    def __init__(self, settings: ServeSettings) -> None:
+        self._anybody = Holder(window=settings.window, strategy=strategy_of(settings))
+        self._holders = {
+            _hash(secret(key.key, f"serve.keys.{name}.key")): self._holder(name, key)
+            for name, key in settings.keys.items()
+        }
+
+    def _holder(self, name: str, key: VirtualKey) -> Holder:
+        told = {"openai": key.openai, "anthropic": key.anthropic, "gemini": key.gemini}
+        return Holder(
+            tenant=key.tenant,
+            window=key.window or self._anybody.window,
+            strategy=strategy_of(key) or self._anybody.strategy,
+            own_keys=True,
+            secrets={
+                provider: secret(text, f"serve.keys.{name}.{provider}")
+                for provider, text in told.items()
+                if text
+            },
+        )
+
+    @property
+    def needed(self) -> bool:
+        """Whether a request needs a key that is known here."""
+        return bool(self._holders)
+
+    def find(self, headers: Headers, query: str) -> Holder:
+        """Whose request this is; without virtual keys there is one tenant, and keys are the providers' business."""
+        if not self._holders:
+            return self._anybody
+        given = key_of(headers, query)
+        found = self._holders.get(_hash(given)) if given else None
+        if found is None:
+            raise Refused(401, "This key is not known here.")
+        return found
+
+
+def _hash(key: str) -> bytes:
+    """Looking up a hash tells nobody by its timing how much of a key was right."""
+    return sha256(key.encode("utf-8", "surrogatepass")).digest()

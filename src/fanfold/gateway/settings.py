@@ -1,0 +1,164 @@
+"""What the gateway is started with: `[serve]` of the settings file, and what the command line says beside it.
+
+[serve]
+port = 4141
+window = 64_000
+
+[serve.upstreams]
+anthropic = "https://api.anthropic.com"
+
+[serve.keys.alice]
+key = "env:ALICE_KEY"
+tenant = "alice"
+anthropic = "env:ANTHROPIC_API_KEY"
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from fanfold.config.options import value_of
+from fanfold.config.settings_file import File, read_file, register
+from fanfold.core.errors import BadInput, BadSetting, unknown
+from fanfold.gateway.safety import LOOPBACK
+
+PROVIDERS = {
+    "anthropic": "https://api.anthropic.com",
+    "openai": "https://api.openai.com",
+    "gemini": "https://generativelanguage.googleapis.com",
+}
+"""The providers' own addresses."""
+STORE = "sqlite:agent.db"
+"""Where the other commands look, too."""
+_MOST_BODY = 40 << 20
+
+
+class VirtualKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A key that clients bring instead of a provider's: whose it is, and what holds for its requests."""
+
+    key: str
+    """The key itself, or `env:NAME`."""
+    tenant: str
+    openai: str | None = None
+    anthropic: str | None = None
+    gemini: str | None = None
+    """The provider's key, or `env:NAME`; without one the provider cannot be asked with this key."""
+    window: int | None = None
+    thrift: float | None = None
+    strategy: Any = None
+
+
+class ServeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What holds for the whole gateway."""
+
+    host: str = "127.0.0.1"
+    port: int = 4141
+    store: str = STORE
+    upstreams: dict[str, str] = {}
+    window: int | None = None
+    """The window to keep every conversation in; without it, that of each request's model."""
+    thrift: float | None = None
+    strategy: Any = None
+    manage: bool = True
+    """Whether conversations are managed at all."""
+    hosts: tuple[str, ...] = ()
+    """Further names under which the gateway may be called."""
+    max_body: int = _MOST_BODY
+    keys: dict[str, VirtualKey] = {}
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach it."""
+        return self.host in LOOPBACK
+
+    @property
+    def allowed_hosts(self) -> frozenset[str]:
+        """The names under which it may be called."""
+        own = () if self.host in ("0.0.0.0", "::") else (self.host,)
+        return frozenset(name.lower() for name in (*LOOPBACK, *own, *self.hosts))
+
+    def address(self, provider: str) -> str:
+        """Where a provider is."""
+        return self.upstreams.get(provider, PROVIDERS[provider]).rstrip("/")
+
+
+def read_settings(given: Mapping[str, Any] | None = None) -> ServeSettings:
+    """The settings of the file, with those that are given in their place; checked."""
+    file = read_file()
+    told = dict(file.table("serve")) if file else {}
+    if file:
+        register(file)
+    settings = _convert(told, file)
+    chosen = {name: value for name, value in (given or {}).items() if value not in (None, {}, ())}
+    if "upstreams" in chosen:
+        chosen["upstreams"] = {**settings.upstreams, **chosen["upstreams"]}
+    settings = replace(settings, **chosen)
+    check_settings(settings)
+    return settings
+
+
+def _convert(told: dict[str, Any], file: File | None) -> ServeSettings:
+    try:
+        return msgspec.convert(told, ServeSettings)
+    except msgspec.ValidationError as error:
+        assert file is not None  # an empty table has no mistakes
+        known = ServeSettings.__struct_fields__
+        odd = next((name for name in told if name not in known), None)
+        if odd is not None:
+            raise file.wrong(str(unknown("setting of [serve]", odd, known)), "serve", odd) from error
+        raise file.wrong(f"[serve]: {str(error).rstrip('.')}.", "serve") from error
+
+
+def check_settings(settings: ServeSettings) -> None:
+    """Raise `BadSetting` for what cannot work, or would not be safe."""
+    for provider, address in settings.upstreams.items():
+        if provider not in PROVIDERS:
+            raise unknown("upstream", provider, tuple(PROVIDERS))
+        if not address.startswith(("http://", "https://")) or "?" in address or "@" in address:
+            raise BadSetting(f"The upstream {provider} is an address such as {PROVIDERS[provider]}.")
+    if not settings.is_local and not settings.keys:
+        raise BadSetting(
+            f"The gateway would listen on {settings.host}, where others can reach it, and there is no key. Add "
+            "[serve.keys] to fanfold.toml, or listen on 127.0.0.1."
+        )
+    if not 0 <= settings.port <= 65_535:
+        raise BadSetting(f"A port is a number up to 65535, not {settings.port}.")
+    if settings.max_body < 1:
+        raise BadSetting("max_body is a number of bytes above zero.")
+    holders: list[ServeSettings | VirtualKey] = [settings, *settings.keys.values()]
+    for holder in holders:
+        strategy_of(holder)
+        if holder.window is not None and holder.window < 1:
+            raise BadSetting("A window is a number of tokens above zero.")
+    for name, key in settings.keys.items():
+        if len(secret(key.key, f"serve.keys.{name}.key")) < 16:
+            raise BadSetting(f"The key of [serve.keys.{name}] is too short: use 16 characters or more.")
+
+
+def strategy_of(holder: ServeSettings | VirtualKey) -> Any:
+    """The strategy that was chosen, checked; None for the usual one."""
+    chosen = holder.strategy
+    if chosen is None and holder.thrift is not None:
+        chosen = {"name": "auto", "thrift": holder.thrift}
+    if chosen is None:
+        return None
+    try:
+        value_of("strategy", chosen)
+    except BadInput as error:
+        raise BadSetting(f"[serve]: {error}") from error
+    return chosen
+
+
+def secret(text: str, where: str) -> str:
+    """A secret as it is written, or from the environment (`env:NAME`)."""
+    if not text.startswith("env:"):
+        return text
+    found = os.environ.get(text.removeprefix("env:"))
+    if not found:
+        raise BadSetting(f"{where} names the variable {text.removeprefix('env:')}, which is not set.")
+    return found
