@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Callable
+from random import Random
+from typing import Any
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fanfold.core.record import TokenUsage
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.http.convert import StreamBridge
-from fanfold.dialects.http.deltas import Opening
-from fanfold.dialects.http.events import StreamEvent, event_reader
-from fanfold.dialects.http.rounds import stream_splice
+from fanfold.dialects.http.deltas import Opening, tell
+from fanfold.dialects.http.errors import read_error_event
+from fanfold.dialects.http.events import StreamEvent, event_reader, write_event
+from fanfold.dialects.http.replies import replay, set_usage, write_reply
+from fanfold.dialects.http.rounds import splice_replies, stream_splice
 from fanfold.dialects.registry import DIALECTS, DialectName, dialect_named
 from tests.dialects.http_streams import CORPUS, NEW, Recorded
 
@@ -121,3 +130,58 @@ def test_a_stream_that_breaks_off_is_never_told_as_whole(stream: Recorded, targe
             if event.data is not None:
                 assembly.feed(event.json())
         assert not assembly.complete
+
+
+def spoil(value: Any, draw: Callable[[int], int]) -> Any:
+    """The value with one thing in it replaced by something that does not belong there."""
+    junk: list[Any] = [None, 7, True, "x", [], {}, [None], {"type": 3}, -1.5]
+    if isinstance(value, dict) and value and draw(3):
+        key = list(value)[draw(len(value))]
+        return {**value, key: spoil(value[key], draw)}
+    if isinstance(value, list) and value and draw(3):
+        at = draw(len(value))
+        return [*value[:at], spoil(value[at], draw), *value[at + 1 :]]
+    return junk[draw(len(junk))]
+
+
+@each
+def test_no_event_is_too_odd_to_be_passed_on_or_converted(stream: Recorded) -> None:
+    bodies = [event.json() for event in read(stream, stream.data) if event.data is not None]
+    target: DialectName = "anthropic" if stream.dialect != "anthropic" else "openai.responses"
+
+    @settings(max_examples=150)
+    @given(st.randoms(use_true_random=False))
+    def check_odd(random: Random) -> None:
+        at = random.randrange(len(bodies))
+        odd = spoil(bodies[at], random.randrange)
+        events = event_reader(None).feed(b"".join(map(write_event, [*bodies[:at], odd, *bodies[at + 1 :]])))
+        splice = stream_splice(stream.dialect, {"read"})
+        bridge = StreamBridge(stream.dialect, target, OPENING)
+        for event in events:
+            splice.feed(event)
+            bridge.feed(event)
+            read_error_event(event.json())
+        if isinstance(odd, dict):
+            set_usage(stream.dialect, odd, TokenUsage(input=1))
+        splice.finish(TokenUsage(input=1))
+        splice.next_round()
+        splice.finish()
+        bridge.close()
+
+    check_odd()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_no_whole_reply_is_too_odd_to_be_told_again(dialect: DialectName) -> None:
+    stream = next(one for one in CORPUS.values() if one.dialect == dialect)
+    whole = write_reply(dialect, tell(assemble(dialect, read(stream, stream.data)), OPENING))
+
+    @settings(max_examples=150)
+    @given(st.randoms(use_true_random=False))
+    def check_odd(random: Random) -> None:
+        odd = spoil(whole, random.randrange)
+        if isinstance(odd, dict):
+            assert isinstance(b"".join(replay(dialect, odd)), bytes)
+            splice_replies(dialect, [whole, odd], {"read"}, TokenUsage(input=1))
+
+    check_odd()

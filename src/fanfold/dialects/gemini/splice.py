@@ -11,7 +11,7 @@ from fanfold.dialects.gemini.partial import continues, is_open
 from fanfold.dialects.gemini.read import parts_of
 from fanfold.dialects.gemini.tell import set_usage
 from fanfold.dialects.http.events import StreamEvent, wire_bytes, write_event
-from fanfold.dialects.http.rounds import Hidden
+from fanfold.dialects.http.rounds import Hidden, is_hidden
 
 Body = dict[str, Any]
 _IDS = ("responseId", "response_id")
@@ -117,7 +117,7 @@ def _says(content: Body) -> bool:
 
 def _is_hidden(part: Any, hidden: Hidden) -> bool:
     call = get_object(part, "functionCall")
-    return call is not None and call.get("name") in hidden
+    return call is not None and is_hidden(call.get("name"), hidden)
 
 
 def splice_replies(bodies: Sequence[Mapping[str, Any]], hidden: Hidden) -> Body:
