@@ -15,7 +15,7 @@ from fanfold.core.log import Log
 from fanfold.core.message import Message, text_of
 from fanfold.core.record import Branched, Edited, Erased, Frame, Kept, Move, Record, Replaced, blobs_of
 from fanfold.core.tree import Entry
-from fanfold.core.view import Weight
+from fanfold.core.view import Row, Weight
 from fanfold.session.state import State
 from fanfold.stores.store import Blob, Scrub, Tenant
 
@@ -278,7 +278,7 @@ class _Weightless:
     def message(self, message: Message, was: Message | None = None) -> Weight:
         return Weight(0, 0)
 
-    def frame(self, frame: Frame) -> Weight:
+    def frame(self, frame: Frame, rows: Sequence[Row] = ()) -> Weight:
         return Weight(0, 0)
 
     def text(self, text: str) -> int:
