@@ -8,8 +8,8 @@ so that lists of sessions show conversations only; the id of another tenant's re
     body = stored.expand(tenant, body)                           # before a request: the whole input is in it
     stored.get(tenant, id), stored.delete(tenant, id), stored.input_items(tenant, id, query)
 
-`UnknownResponse.trouble` is what to tell the client with `write_error`. All of it waits for the store, so it is called in
-a thread.
+`UnknownResponse.trouble` is what to tell the client with `write_error`. All of it waits for the store: call it in a
+thread.
 """
 
 from __future__ import annotations
