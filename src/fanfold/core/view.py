@@ -64,7 +64,7 @@ class Scale(Protocol):
     def message(self, message: Message, was: Message | None = None) -> Weight:
         """The weight of one message; `was` is the message before parts of it were elided."""
 
-    def frame(self, frame: Frame) -> Weight:
+    def frame(self, frame: Frame, rows: Sequence[Row] = ()) -> Weight:
         """The weight of system prompt and tools."""
 
     def text(self, text: str) -> int:
@@ -366,6 +366,15 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         after = msgspec.structs.replace(self, rows=tuple(rows), refused=None, total=None)
         if alike:  # a plan elides hundreds of parts, one by one
             after.__dict__["_kept"] = self._kept
+        return after
+
+    def sparing(self, rows: Iterable[Row]) -> View:
+        """The same view, with these rows no longer on offer: a strategy leaves them to another one."""
+        after = msgspec.structs.replace(self)
+        after.__dict__["_kept"] = {
+            **dict.fromkeys(map(_id_of, rows), "another step will take it"),
+            **self._kept,
+        }
         return after
 
     def protects(self, block: Block) -> str | None:

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
@@ -32,7 +32,7 @@ from fanfold.core.tree import Entry
 from fanfold.core.view import View
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import function_names
-from fanfold.dialects.weigh import Gauge, framed
+from fanfold.dialects.weigh import Gauge, Offer, framed
 from fanfold.outputs.filters.clip import Clip
 from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.references import shelved
@@ -40,6 +40,7 @@ from fanfold.outputs.source import LineIndex
 from fanfold.session.aftermath import Aftermath, Judged, Resent
 from fanfold.session.keep import LoadedSession, all_go_on, comes_by_again, goes_on
 from fanfold.session.projection import Projection, standing_on
+from fanfold.session.summarize import summarize
 from fanfold.session.terms import Terms
 from fanfold.stores import checkpoint
 from fanfold.stores.checkpoint import Checkpoint
@@ -67,10 +68,11 @@ class State:
         self.lock: Final = FiberLock() if is_awaited(terms.tenant.store) else threading.RLock()
         self.keeping, last, damage = read or LoadedSession.from_store(terms.tenant, terms.name)
         self.log: Final = self.keeping.log
-        self.gauge: Final = Gauge(terms.meter, terms.dialect)
+        self.keeping.describe = partial(summarize, self)
+        self.deferral: Final = terms.deferral()
+        self.gauge: Final = Gauge(terms.meter, terms.dialect, self.deferral.offer)
         self.aftermath = Aftermath()
-        self.judged = Judged()
-        self.resent = Resent()
+        self.judged, self.resent = Judged(), Resent()
         self.projection: Final = Projection(self.log, self.gauge, terms.name, refs=bool(terms.recall))
         self.indexes: Final[dict[str, LineIndex]] = {}
         """Where the lines of the outputs begin that were last read."""
@@ -178,8 +180,20 @@ class State:
         limits = self.limits()
         return replace(in_window(self.view(), limits), room=limits.limit)
 
-    def frame(self) -> tuple[Frame, tuple[str, ...]]:
-        """System prompt and tools as they are sent, and what of them is not."""
+    def offer(self, forced: str | None = None) -> Offer:
+        """System prompt and tools as they are sent now; `forced` is the tool that the model has to call."""
+        frame = self.log.frame()
+        if (offer := self.deferral.offer(frame, self.view().rows, forced)) is not None:
+            return offer
+        sent, left_out = self._whole_frame()
+        return Offer(sent, sent, left_out, ())
+
+    @property
+    def has_waiting_tools(self) -> bool:
+        """Whether some tools of the frame come when they are needed."""
+        return bool(self.deferral.catalog(self.log.frame()).waiting)
+
+    def _whole_frame(self) -> tuple[Frame, tuple[str, ...]]:
         frame = self.log.frame()
         if self._frame is None or (self._frame[0] is not frame and self._frame[0] != frame):
             self._frame = (frame, framed(frame, self.dialect))
@@ -445,7 +459,8 @@ class State:
         if self.keeping.is_checkpoint_due(now=now):
             view, passed = self.projection.view(), self.projection.passed
             calls, standing = self._open_calls.values(), self.count_standing()
-            self.keeping.keep_checkpoint(checkpoint.save(self.log, view, passed, calls, standing))
+            saved = checkpoint.save(self.log, view, passed, calls, standing)
+            self.keeping.keep_checkpoint(replace(saved, summary=summarize(self)))
 
     def close(self) -> None:
         """Keep a checkpoint, and do no more with it."""
