@@ -161,8 +161,11 @@ def weigh_extra(state: State, context: str | None, params: Mapping[str, Any]) ->
     return told + (state.gauge.params(params) if params else NOTHING)
 
 
-def repair(state: State, request: Request) -> Request:
-    """Record repairs until the rows obey the provider's rules, or nothing more can be done."""
+def repair(state: State, request: Request, *, keep: bool = True) -> Request:
+    """Record repairs until the rows obey the provider's rules, or nothing more can be done.
+
+    They are stored at once, unless the caller only looks and takes them back (`keep`).
+    """
     for _ in range(_ROUNDS):
         if not violations(state, request):
             break
@@ -173,7 +176,8 @@ def repair(state: State, request: Request) -> Request:
         if not draft.decisions:
             break
         state.commit(draft.decisions)
-        state.store()
+        if keep:
+            state.store()
         request = look(state, request)
     return request
 
