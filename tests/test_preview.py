@@ -9,7 +9,7 @@ import pytest
 
 import fanfold
 from fanfold.strategies.elide import elide
-from fanfold.testing import called, replied, response, returned, said
+from fanfold.testing import called, replied, response
 
 LONG = "\n".join(f"line {n}: all is well with the disk" for n in range(400))
 DIALECTS = ["openai.chat", "openai.responses", "anthropic", "gemini"]

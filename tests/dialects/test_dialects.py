@@ -31,6 +31,7 @@ def test_every_folder_is_a_dialect_of_the_one_table_and_has_the_files_that_are_f
         "stream.py",
         "tell.py",
         "hear.py",
+        "splice.py",
         "settings.py",
     ):
         assert {path.parent.name for path in FOLDER.glob(f"*/{name}")} == folders, name

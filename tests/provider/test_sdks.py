@@ -30,6 +30,8 @@ def script(request):
 class Chat:
     """A loop with Chat Completions."""
 
+    output = "a.py:1"
+
     def __init__(self, provider):
         self.told = {"base_url": provider.openai_base_url, "api_key": "any", "max_retries": 0}
         self.history = [{"role": "user", "content": QUESTION}]
@@ -68,7 +70,7 @@ class Chat:
         calls = message.tool_calls or []
         for call in calls:
             assert json.loads(call.function.arguments)["pattern"]
-            self.history.append({"role": "tool", "tool_call_id": call.id, "content": "a.py:1"})
+            self.history.append({"role": "tool", "tool_call_id": call.id, "content": self.output})
         return None if calls else message.content
 
     def cached(self, reply):
@@ -110,7 +112,9 @@ class Responses(Chat):
         calls = [item for item in reply.output if item.type == "function_call"]
         for call in calls:
             assert json.loads(call.arguments)["pattern"]
-            self.history.append({"type": "function_call_output", "call_id": call.call_id, "output": "a.py:1"})
+            self.history.append(
+                {"type": "function_call_output", "call_id": call.call_id, "output": self.output}
+            )
         return None if calls else reply.output_text
 
     def cached(self, reply):
@@ -119,6 +123,8 @@ class Responses(Chat):
 
 class Anthropic:
     """A loop with Messages, thinking on, the prompt marked at its end."""
+
+    output = "a.py:1"
 
     def __init__(self, provider):
         self.told = {"base_url": provider.anthropic_base_url, "api_key": "any", "max_retries": 0}
@@ -159,7 +165,7 @@ class Anthropic:
         self.history.append({"role": "assistant", "content": reply.content})
         calls = [part for part in reply.content if part.type == "tool_use"]
         assert all(call.input["pattern"] for call in calls)
-        results = [{"type": "tool_result", "tool_use_id": call.id, "content": "a.py:1"} for call in calls]
+        results = [{"type": "tool_result", "tool_use_id": call.id, "content": self.output} for call in calls]
         self.history += [{"role": "user", "content": results}] if results else []
         return None if calls else reply.content[-1].text
 
@@ -172,6 +178,8 @@ class Anthropic:
 
 class Gemini:
     """A loop with generateContent, thoughts shown and signed."""
+
+    output = "a.py:1"
 
     def __init__(self, provider):
         self.client = genai.Client(api_key="any", http_options={"base_url": provider.gemini_base_url})
@@ -206,7 +214,8 @@ class Gemini:
         calls = [part.function_call for part in parts if part.function_call]
         assert all(call.args["pattern"] for call in calls)
         results = [
-            types.Part.from_function_response(name=call.name, response={"output": "a.py:1"}) for call in calls
+            types.Part.from_function_response(name=call.name, response={"output": self.output})
+            for call in calls
         ]
         self.history += [types.Content(role="user", parts=results)] if results else []
         return None if calls else "".join(part.text for part in parts if part.text and not part.thought)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import fanfold
-from fanfold import Budget, Elide, Session
+from fanfold import Budget, Elide, Fold, Session
 from fanfold.core.errors import BadSetting
-from fanfold.strategies import auto, drop_thinking, shorten_reads, shorten_repeats
+from fanfold.strategies import auto, drop_thinking, shorten_arguments, shorten_reads, shorten_repeats
 from fanfold.text.json_text import to_json
 from tests.builders import asks, calls, gives, says
 
@@ -196,6 +196,38 @@ def test_lines_that_a_later_output_shows_too_are_left_out_of_the_older_one() -> 
 def test_settings_that_make_no_sense_are_refused(make: Any) -> None:
     with pytest.raises(BadSetting):
         make()
+
+
+def test_long_arguments_of_old_calls_become_their_first_lines_and_the_newest_stay() -> None:
+    def write(id: str) -> list[Any]:
+        arguments = to_json({"path": f"{id}.py", "content": FILE})
+        return [calls(id, name="write_file", arguments=arguments), gives(id, "ok")]
+
+    with opened(shorten_arguments()) as chat:
+        chat.merge(
+            [asks("Go on."), *write("w1"), *write("w2"), *write("w3"), says("Done."), asks("And now?")]
+        )
+        chat.request()
+        raw = {call.id: call.raw for message in chat.view().messages for call in message.calls}
+        assert "part_0" in raw["w1"]
+        assert "part_89" not in raw["w1"]
+        assert "part_89" in raw["w3"]
+
+
+def test_what_a_later_hand_over_takes_is_not_shortened_before() -> None:
+    outcomes: list[Any] = []
+    hooks = fanfold.Hooks(after_edit=outcomes.append)
+    with fanfold.open("run", model="x", window=8_000, strategy=auto(), hooks=hooks) as chat:
+        chat.add(asks("Read all of them."))
+        for number in range(120):
+            chat.add(calls(f"r{number}", name="read_file", arguments=to_json({"path": f"src/f{number}.py"})))
+            chat.add(gives(f"r{number}", FILE[: 600 + 40 * (number % 9)]))
+            chat.request()
+    assert len(outcomes) > 3
+    for outcome in outcomes[1:]:
+        covered = [id for one in outcome.decisions if isinstance(one.edit, Fold) for id in one.edit.covers]
+        elided = [one.edit.address for one in outcome.decisions if isinstance(one.edit, Elide)]
+        assert not [address for address in elided if address.partition("#")[0] in covered]
 
 
 def test_the_default_reads_as_a_list_of_what_gives_way() -> None:

@@ -25,7 +25,7 @@ from fanfold.tokens import models
 from fanfold.tokens.meter import Meter
 
 T = TypeVar("T")
-REMEMBERED = ("model", "dialect", "window", "strategy")
+REMEMBERED = ("model", "dialect", "window", "strategy", "labels")
 """The options that a session remembers."""
 
 
@@ -117,6 +117,8 @@ def to_remember(
         dialect=dialect,
         window=last.window if window is None else window,
         strategy=last.strategy if given.named is None else given.named,
+        labels={**last.labels, **(given.labels or {})},
+        parent=last.parent,
     )
     kept = replace(opened, **{name: getattr(last, name) for name in REMEMBERED if name not in which})
     inferred = last.inferred or last.dialect is None

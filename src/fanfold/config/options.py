@@ -44,6 +44,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[Any, ...] = ()
     store: Any = None
     tenant: str = "default"
+    labels: Mapping[str, str] | None = None
     preset: Preset | None = None
     profile: str | None = None
     strategy: tuple[Strategy, ...] | None = None
@@ -156,6 +157,10 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "tools": (_is_list, "a list"),
     "store": (_is_store, "one, or its name such as sqlite:agent.db"),
     "tenant": (_is_text, "a name"),
+    "labels": (
+        lambda value: isinstance(value, Mapping) and all(map(_is_text, (*value, *value.values()))),
+        "a dict from names to texts",
+    ),
     "profile": (_is_text, "the name of one in the settings file"),
     "fallback": (
         lambda value: isinstance(value, Sequence) and _is_list(value) and all(map(callable, value)),
@@ -219,6 +224,7 @@ def _summarizer(value: Any) -> Any:
 MAKERS: dict[str, Callable[[Any], Any]] = {
     "system": lambda value: (plain_text(value),) if isinstance(value, str) else tuple(value),
     "tools": tuple,
+    "labels": lambda value: {plain_text(name): plain_text(text) for name, text in value.items()},
     "preset": _preset,
     "strategy": lambda value: _functions(value, "A strategy", "strategies", "view", "budget", result="edits"),
     "fallback": _fallbacks,

@@ -229,6 +229,10 @@ class Opened(msgspec.Struct, frozen=True, tag="opened", omit_defaults=True):
     window: int | None = None
     strategy: tuple[Any, ...] = ()
     """How to reduce, where that was said by names: each one a name, or a table with a name."""
+    labels: dict[str, str] = {}
+    """What the caller says of it: its client, the client's own id."""
+    parent: str = ""
+    """The session that it was forked or spawned from."""
 
 
 class Branched(msgspec.Struct, frozen=True, tag="branched", omit_defaults=True):
@@ -306,6 +310,8 @@ class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
     cached: int = 0
     output: int = 0
     """What was billed for them."""
+    written: int = 0
+    """The tokens that were written to the cache."""
     asked: int = 0
     asked_cost: float = 0.0
     """What asking models for summaries took, in tokens and in dollars."""
@@ -315,7 +321,12 @@ class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
             case Sent(tokens=tokens):
                 return _sum_fields(self, Totals(sent=tokens))
             case Billed(usage=usage):
-                billed = Totals(prompt=usage.prompt, cached=usage.cache_read, output=usage.output)
+                billed = Totals(
+                    prompt=usage.prompt,
+                    cached=usage.cache_read,
+                    output=usage.output,
+                    written=usage.cache_write,
+                )
                 return _sum_fields(self, billed)
             case Spent(usage=usage, cost=cost):
                 return _sum_fields(self, Totals(asked=usage.total, asked_cost=cost))

@@ -368,6 +368,15 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
             after.__dict__["_kept"] = self._kept
         return after
 
+    def sparing(self, rows: Iterable[Row]) -> View:
+        """The same view, with these rows no longer on offer: a strategy leaves them to another one."""
+        after = msgspec.structs.replace(self)
+        after.__dict__["_kept"] = {
+            **dict.fromkeys(map(_id_of, rows), "another step will take it"),
+            **self._kept,
+        }
+        return after
+
     def protects(self, block: Block) -> str | None:
         """Why a block is not offered to strategies, or None if it is."""
         if block.open:

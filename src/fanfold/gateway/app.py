@@ -7,12 +7,15 @@ Settings come from `fanfold.toml` when the server starts.
 
 from __future__ import annotations
 
-from asyncio import CancelledError, create_task, current_task
-from contextlib import suppress
+from asyncio import CancelledError, Lock, create_task, current_task
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from logging import getLogger
 from typing import Any
+from weakref import WeakValueDictionary
 
 from fanfold.gateway.client import Client
+from fanfold.gateway.conversations import WORK, Conversations
 from fanfold.gateway.exchange import Exchange, serve_exchange
 from fanfold.gateway.headers import get
 from fanfold.gateway.keys import Keys
@@ -32,14 +35,26 @@ class Gateway:
     def __init__(self, settings: ServeSettings | None = None) -> None:
         self._given = settings
         self.upstreams, self.metrics = Upstreams(), Metrics()
+        self._turns: WeakValueDictionary[tuple[str, str], Lock] = WeakValueDictionary()
         self.active = 0
         """Requests that are being served."""
+        self.conversations: Conversations | None = None
+        """None where nothing is managed."""
         if settings is not None:
             self.configure(settings)
 
     def configure(self, settings: ServeSettings) -> None:
         """Take settings over, for the requests that come from now on."""
         self.settings, self.keys = settings, Keys(settings)
+        if settings.manage and self.conversations is None:
+            self.conversations = Conversations(settings.store)
+
+    @asynccontextmanager
+    async def turn(self, tenant: str, name: str) -> AsyncIterator[None]:
+        """One after the other: whoever works on a session of this name in this process."""
+        lock = self._turns.setdefault((tenant, name), Lock())
+        async with lock:
+            yield
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """What a server calls."""
@@ -60,6 +75,8 @@ class Gateway:
                 await send({"type": "lifespan.startup.complete"})
             else:
                 await self.upstreams.close()
+                if self.conversations is not None:
+                    await WORK.run(self.conversations.close)
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
@@ -147,7 +164,7 @@ class Gateway:
         ):  # too late for a status: the connection is closed, so that nobody takes it for the end
             raise refused
         with suppress(ConnectionError):
-            await client.refuse(_name(destination), refused.status, str(refused))
+            await client.refuse(destination.dialect if destination else None, refused.status, str(refused))
 
 
 def _name(destination: Destination | None) -> str:

@@ -9,11 +9,13 @@ from typing import Any
 
 from msgspec.json import encode
 
-from fanfold.gateway.errors import error_body
+from fanfold.dialects.http.errors import Kind, Trouble, write_error
+from fanfold.dialects.registry import CHAT, DialectName
 from fanfold.gateway.headers import Headers
 
 SILENCE = 10.0
 """After so many seconds without a word, a stream is told that all is well."""
+_KINDS: dict[int, Kind] = {401: "unauthorized", 403: "forbidden", 404: "not_found", 413: "too_large"}
 COMMENT = b": fanfold is waiting for the provider\n\n"
 
 
@@ -56,9 +58,11 @@ class Client:
         """Tell a JSON object."""
         await self.tell(status, encode(body), [(b"content-type", b"application/json"), *(headers or [])])
 
-    async def refuse(self, dialect: str, status: int, sentence: str) -> None:
+    async def refuse(self, dialect: DialectName | None, status: int, sentence: str) -> None:
         """Tell an error in the client's own dialect."""
-        await self.tell_json(status, error_body(dialect, status, sentence))
+        kind = _KINDS.get(status, "server" if status >= 500 else "bad_request")
+        told = write_error(dialect or CHAT, Trouble(kind=kind, message=sentence, status=status))
+        await self.tell_json(told.status, told.body)
 
     async def watch(self, serving: Task[None]) -> None:
         """Stay until the client goes, then give up what is done for it; break long silences with comments.

@@ -1,25 +1,43 @@
-"""The path of a request that is for a provider. Read it from top to bottom."""
+"""The path of a request that is for a provider. Read it from top to bottom.
+
+read        what the client asks for, in its dialect
+manage      find its session, adopt its history, reduce what is too long
+ask         send it to the provider; where that says "too long", reduce and ask again
+pass_on     give the client the provider's bytes as they come, and listen beside
+record      keep what was answered, in the session that asked for it
+"""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from logging import getLogger
+from typing import TYPE_CHECKING
 
 import msgspec
 from aiohttp import ClientError, ClientResponse
 
-from fanfold.core.errors import BadInput
-from fanfold.dialects.reading import parse
+from fanfold.core.errors import BadInput, DoesNotFit, FanfoldError, UnknownModel
+from fanfold.dialects.http.errors import read_error
+from fanfold.dialects.http.events import EVENTS
+from fanfold.dialects.http.request import HttpRequest, read_request
 from fanfold.gateway.client import Client
+from fanfold.gateway.conversations import WORK, Conversations, Managed, Unmanaged
 from fanfold.gateway.headers import Headers, get, to_client, to_upstream
 from fanfold.gateway.keys import Holder
 from fanfold.gateway.route import Destination, upstream_address
 from fanfold.gateway.safety import Refused, unpack
+from fanfold.gateway.stream import Overheard
 
 if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway
 
-EVENTS = "text/event-stream"
+_LOG = getLogger("fanfold.gateway")
+_TRIES = 3
+"""So often a request is made smaller because the provider said that it is too long."""
+_LENGTHS = (400, 413, 422)
+"""Statuses with which providers say so."""
+_READABLE = (b"gzip", b"deflate", b"zstd", b"identity")
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
@@ -36,53 +54,195 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
 async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -> None:
     """Take a request to its provider, and the reply back."""
-    if exchange.to.route is not None and exchange.body:
-        read_request(exchange, gateway.settings.max_body)
-    response = await ask(gateway, exchange, exchange.body)
-    await pass_on(response, client)
-
-
-def read_request(exchange: Exchange, most: int) -> Any:
-    """The request as an object; None where it is JSON that nobody can read in one way only."""
-    body = unpack(exchange.body, get(exchange.headers, b"content-encoding"), most)
+    asked = read(exchange, gateway.settings.max_body)
     try:
-        return parse(body)
+        managed = await manage(gateway, exchange, asked)
+        own: Headers = managed.headers()
+    except Unmanaged as reason:
+        managed, own = None, [(b"x-fanfold-bypassed", str(reason).encode("latin-1", "replace"))]
+    if managed is None:
+        response = await ask(gateway, exchange, exchange.body)
+        await pass_on(response, client, own)
+        return
+    response, managed, said = await ask_until_it_fits(gateway, exchange, managed)
+    heard = Overheard(
+        response.headers.get("content-type"),
+        response.headers.get("content-encoding"),
+        streams=managed.asked.streams,
+    )
+    try:
+        await pass_on(response, client, managed.headers(), heard, said)
+    finally:
+        if response.status == 200:
+            await record(gateway, managed, heard)
+
+
+# Read
+
+
+def read(exchange: Exchange, most: int) -> HttpRequest | None:
+    """What the client asks for; None where it is nothing that a session could answer."""
+    if exchange.to.route is None or not exchange.body:
+        return None
+    body = unpack(exchange.body, get(exchange.headers, b"content-encoding"), most)
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.headers}
+    try:
+        return read_request(exchange.method, f"{exchange.path}?{exchange.query}", headers, body)
     except BadInput:
         try:
             json.loads(body)
         except (ValueError, RecursionError):
             raise Refused(400, "The body is no JSON.") from None
-        return None
+        return None  # JSON that cannot be read in one way only is the provider's business
 
 
-async def ask(gateway: Gateway, exchange: Exchange, body: bytes) -> ClientResponse:
+# Manage
+
+
+async def manage(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None) -> Managed:
+    """What to send, reduced where it has to be; `Unmanaged` where the client's request is passed on as it is."""
+    conversations = gateway.conversations
+    if conversations is None:
+        raise Unmanaged("switched off")
+    if asked is None or exchange.to.purpose != "reply":
+        raise Unmanaged("no conversation")
+    if (get(exchange.headers, b"x-fanfold-bypass") or "").lower() not in ("", "0", "false", "no"):
+        raise Unmanaged("asked for")
+    try:
+        name = await WORK.run(conversations.find, exchange.headers, exchange.holder, asked)
+        async with gateway.turn(exchange.holder.tenant, name):
+            managed = await WORK.run(conversations.prepare, name, exchange.holder, asked)
+    except DoesNotFit as error:
+        raise Refused(400, f"prompt is too long: {error}") from error
+    except UnknownModel as error:
+        raise _bypass(gateway, "unknown model", error) from error
+    except BadInput as error:
+        raise _bypass(gateway, "not understood", error) from error
+    except FanfoldError as error:
+        raise _bypass(gateway, "failed", error) from error
+    except Unmanaged as reason:
+        gateway.metrics.add("bypassed", reason=str(reason))
+        raise
+    except Exception as error:  # a bug of ours must not stop an agent
+        _LOG.error("A request could not be managed and was passed on as it is.", exc_info=error)
+        raise _bypass(gateway, "failed", error) from error
+    gateway.metrics.add("managed")
+    gateway.metrics.add("edited", int(managed.edits > 0))
+    gateway.metrics.add("tokens_after", managed.after)
+    return managed
+
+
+def _bypass(gateway: Gateway, reason: str, error: Exception) -> Unmanaged:
+    """Pass a request on unmanaged, and say so in the log; an error's text may quote the conversation."""
+    gateway.metrics.add("bypassed", reason=reason)
+    _LOG.warning("A request is passed on as it is (%s): %s.", reason, type(error).__name__)
+    return Unmanaged(f"{reason}: {type(error).__name__}")
+
+
+# Ask
+
+
+async def ask_until_it_fits(
+    gateway: Gateway, exchange: Exchange, managed: Managed
+) -> tuple[ClientResponse, Managed, bytes]:
+    """The provider's response, and what was read of it. Where it says that the request is too long, less is sent."""
+    conversations, said = _there(gateway.conversations), b""
+    for _ in range(_TRIES):
+        body = exchange.body if managed.body is None else managed.body
+        response, said = await ask(gateway, exchange, body, managed), b""
+        if response.status not in _LENGTHS:
+            break
+        said = await response.read()
+        packed = response.headers.get("content-encoding")
+        trouble = read_error(response.status, body=unpack(said, packed, 1 << 20))
+        if trouble.kind not in ("too_long", "too_large"):
+            break
+        gateway.metrics.add("refused_too_long")
+        error = {"status_code": response.status, "body": trouble.message, "code": trouble.code}
+        async with gateway.turn(managed.holder.tenant, managed.name):
+            smaller = await WORK.run(conversations.refused, managed, error)
+        if smaller is None:
+            break
+        response.close()
+        managed = smaller
+    return response, managed, said
+
+
+async def ask(
+    gateway: Gateway, exchange: Exchange, body: bytes, managed: Managed | None = None
+) -> ClientResponse:
     """The provider's response to this body, which goes where the client's request was meant to go."""
     provider, holder = exchange.to.provider, exchange.holder
-    headers = holder.sign(to_upstream(exchange.headers, provider), provider)
+    edited = managed is not None and managed.body is not None
+    headers = to_upstream(exchange.headers, provider, (b"content-encoding",) if edited else ())
+    if managed is not None:
+        headers = [_readable(name, value) for name, value in headers]
     address = upstream_address(gateway.settings.address(provider), exchange.path)
     query = _without_key(exchange.query) if holder.own_keys else exchange.query
-    return await gateway.upstreams.send(
-        exchange.method, f"{address}?{query}" if query else address, headers, body
-    )
+    target = f"{address}?{query}" if query else address
+    return await gateway.upstreams.send(exchange.method, target, holder.sign(headers, provider), body)
+
+
+def _readable(name: bytes, value: bytes) -> tuple[bytes, bytes]:
+    """A reply that is listened to is packed in a way that can be unpacked here, or not at all."""
+    if name != b"accept-encoding":
+        return name, value
+    codings = (word.strip() for word in value.split(b","))
+    kept = [word for word in codings if word.partition(b";")[0].lower() in _READABLE]
+    return name, b", ".join(kept) or b"identity"
 
 
 def _without_key(query: str) -> str:
     return "&".join(pair for pair in query.split("&") if not pair.startswith("key="))
 
 
-async def pass_on(response: ClientResponse, client: Client) -> None:
-    """Pass a response on as it comes, byte for byte."""
+# Pass on
+
+
+async def pass_on(
+    response: ClientResponse, client: Client, own: Headers, heard: Overheard | None = None, said: bytes = b""
+) -> None:
+    """Pass a response on as it comes, byte for byte, after what was read of it; whoever listens hears it, too."""
     try:
         headers = to_client(response.raw_headers)
-        kind = get(headers, b"content-type") or ""
-        packed = get(headers, b"content-encoding")
-        await client.start(response.status, headers, is_stream=kind.startswith(EVENTS) and not packed)
+        kind, packed = get(headers, b"content-type") or "", get(headers, b"content-encoding")
+        is_stream = kind.startswith(EVENTS) and not packed
+        await client.start(response.status, [*headers, *own], is_stream=is_stream)
+        await client.write(said)
         async for piece in response.content.iter_any():
             await client.write(piece)
-        await client.end()
+            if heard is not None:
+                heard.hear(piece)
     except (ClientError, OSError) as error:
         if client.gone:
             raise
         raise Refused(502, "The provider broke off in the middle of its reply.") from error
     finally:
         response.close()
+    await client.end()
+
+
+# Record
+
+
+async def record(gateway: Gateway, managed: Managed, heard: Overheard) -> None:
+    """Keep what was answered. A failure is told in the log: the client has its reply already."""
+    conversations, body = _there(gateway.conversations), heard.body()
+    work: Callable[[], None]
+    if heard.is_stream:
+        work = lambda: conversations.hear(managed, heard.events)  # noqa: E731
+    elif body is not None:
+        work = lambda: conversations.receive(managed, body)  # noqa: E731
+    else:
+        return
+    try:
+        async with gateway.turn(managed.holder.tenant, managed.name):
+            await WORK.run(work)
+    except Exception as error:
+        gateway.metrics.add("bypassed", reason="not recorded")
+        _LOG.warning("A reply in %s could not be recorded: %s.", managed.name, type(error).__name__)
+
+
+def _there(conversations: Conversations | None) -> Conversations:
+    assert conversations is not None  # whatever is managed is managed by somebody
+    return conversations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -13,14 +13,21 @@ from fanfold.core.errors import Corrupt, NotFound, StoreFailed
 from fanfold.core.log import Log
 from fanfold.core.message import Message
 from fanfold.core.prefix import number_of
-from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Move, Opened, Record
+from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Kept, Move, Opened, Record
 from fanfold.core.tree import Entry, missing
 from fanfold.stores import checkpoint
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.store import Batch, Stored, Tenant, written_first
+from fanfold.stores.summary import Summary
 
 _OFTEN = 500
 """A checkpoint is kept after so many records."""
+_MANY = 64
+"""How a session stands is kept after so many records, though there was no request."""
+_SAID = frozenset({Move, Kept})
+"""What is recorded for a message alone."""
+_RARELY = 4_000
+"""The same where most records are others': for a checkpoint, every process lays out what all of them wrote."""
 _BEYOND = 1 << 31
 """More records than any session has."""
 _NOBODY: frozenset[str] = frozenset()
@@ -45,6 +52,10 @@ class Keeping:
         """What the session was last opened with, as of the last time it was read."""
         self.missed: tuple[int, int] | None = None
         """The numbers between which others wrote, just before what was last stored here."""
+        self.describe: Callable[[], Summary] | None = None
+        """Says how the session stands, to be kept for lists of sessions."""
+        self._untold = _MANY
+        """How many records were stored since that was last kept."""
         self._later: Stored | None = None
         """What was read together with a checkpoint, and is still to be taken in."""
         self._seq = self._version = 0
@@ -55,6 +66,8 @@ class Keeping:
         """How many of them were stored last."""
         self._checked = 0
         """The number of records that the last checkpoint stands for."""
+        self._unchecked = 0
+        """How many records were stored here since, or read when the session was opened: not those of other writers."""
         self._looked_back = False
         """Whether the answers are at hand that were kept before the log was resumed."""
 
@@ -129,14 +142,16 @@ class Keeping:
         seen = not _ORDERED.isdisjoint(map(type, records))
         batch = Batch(
             records,
-            tuple(self.entered),
-            tuple(entry for _, entry in self.restored),
-            tuple([self._prefix(record) for record in records]),
+            entries=tuple(self.entered),
+            restored=tuple(entry for _, entry in self.restored),
+            prefixes=tuple([self._prefix(record) for record in records]),
+            summary=self._summary(records),
         )
         expect = self._version if seen else None
         stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
         self.missed = (self._seq, stored.was) if stored.was != self._seq else None
         self._seq, self._written = stored.seq, len(self.log.records)
+        self._unchecked += len(records)
         self._version = self.log.version if seen else self._version
         with self.tenant.lock:
             self._let_go([entry.id for entry in self.entered], stored=True)
@@ -144,6 +159,14 @@ class Keeping:
     def _prefix(self, record: Record) -> int | None:
         """Where a record moves the head to."""
         return number_of(self.log.tree.prefix(record.head)) if isinstance(record, Move) else None
+
+    def _summary(self, records: Sequence[Record]) -> Summary | None:
+        """How the session stands now: after requests, and after many messages without one."""
+        self._untold += len(records)
+        if self.describe is None or (self._untold < _MANY and _SAID.issuperset(map(type, records))):
+            return None
+        self._untold = 0
+        return self.describe()
 
     def take_back(self) -> bool:
         """Forget everything that was not stored. False: more than the newest messages went, so start over."""
@@ -163,11 +186,12 @@ class Keeping:
         self._start()
         kept = self.tenant.store.checkpoint(self.tenant.name, self.session)
         if kept is None:
-            self.catch_up()
+            self._unchecked = len(self.catch_up())
             return None
         seq, last = kept
         self.opened = last.opened
         later = self.tenant.store.load(self.tenant.name, self.session, after=seq)
+        self._unchecked = len(later.records)
         if not all_go_on(later.records, last):
             self.catch_up()
             return None
@@ -288,11 +312,16 @@ class Keeping:
 
     def is_checkpoint_due(self, *, now: bool = False) -> bool:
         """Whether much happened since the last checkpoint; `now`, whether anything did."""
-        return self._seq - self._checked >= (1 if now else _OFTEN) and not self.pending
+        if self.pending:
+            return False
+        if now:
+            return self._seq > self._checked
+        others = self._seq - self._checked - self._unchecked
+        return self._unchecked >= (_OFTEN if others <= 2 * self._unchecked else _RARELY)
 
     def keep_checkpoint(self, kept: Checkpoint) -> None:
         """Keep a checkpoint of what is stored."""
-        self._checked = self._seq
+        self._checked, self._unchecked = self._seq, 0
         with suppress(StoreFailed):  # a session opens without one, too
             self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
 from inspect import Signature, signature
@@ -84,6 +84,7 @@ def _arguments(
     tools: Iterable[Any] | None = (),
     store: Store | str | None = None,
     tenant: str = "default",
+    labels: Mapping[str, str] | None = None,
     preset: Preset | str | None = None,
     profile: str | None = None,
     strategy: Strategy | str | Sequence[Strategy | str] | None = None,
@@ -110,8 +111,8 @@ def _arguments(
     - `system`, `tools`: the system prompt, and the tools in the provider's own format.
     - `store`: `memory`, `sqlite:agent.db`, `postgresql://…`, or a store; by default memory.
     - `tenant`: sessions of one tenant share entries; nothing is shared between tenants.
-    - `preset`: a documented system: its budget, meter, filters and strategy. What is given beside it wins over it.
-    - `profile`: the profile of the settings file whose threshold holds.
+    - `labels`: what you want to know of it in a list of sessions, such as its client; remembered, never sent.
+    - `preset`: a documented system; what is given beside it wins. `profile`: whose threshold of the settings holds.
     - `strategy`: a function or a name, or a list of them; by default `summarize` with a summarizer, else `auto`.
     - `fallback`: what is tried when the strategy failed or was not enough.
     - `filters`: what shapes an output when it arrives; by default binary data becomes a note, long output is clipped.
@@ -120,8 +121,7 @@ def _arguments(
     - `summarizer`: what strategies ask: a model's name, an SDK's client (for this model), a `Model`, or a function.
     - `summarizer_window`: the window of that model, if it is neither known nor the session's own.
     - `hooks`: functions that are told what happens; `on_edit` is short for `Hooks(after_edit=…)`.
-    - `on_moved`: what to do when somebody else wrote to the session first: `raise`, `reapply` or `branch`.
-    - `clock`: returns the time in seconds.
+    - `on_moved`: what to do when somebody else wrote first: `raise`, `reapply` or `branch`. `clock`: returns seconds.
     """
 
 

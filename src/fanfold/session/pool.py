@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
@@ -24,12 +24,13 @@ from fanfold.config.options import Options, check_names, options_of
 from fanfold.core.errors import BadInput, BadSetting, Closed
 from fanfold.session import fork
 from fanfold.session.open import OPTIONS, async_session, open_state, sync_session
-from fanfold.session.recognize import Found, recognize
+from fanfold.session.recognize import Found, Meant, recognize
 from fanfold.session.session import Session
 from fanfold.session.state import State
 from fanfold.session.weighing import bytes_of
 from fanfold.stores.opening import is_remote, open_store
 from fanfold.stores.store import Store, Tenants
+from fanfold.stores.summary import Summary
 
 if TYPE_CHECKING:
     from fanfold.session.async_session import AsyncSession
@@ -166,26 +167,32 @@ class Pool:
         tenant: str | None = None,
         dialect: str | None = None,
         hint: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        model: str | None = None,
     ) -> Found:
         """Which session a history belongs to: the one that shares most of it, from the start. Nothing is recorded.
 
-        `dialect` is that of the history; the pool's by default, else its content tells. `hint` is the session that is
-        meant if several fit as well.
+        `dialect` is that of the history; the pool's by default, else its content tells. Where several sessions fit,
+        what else is known decides: `hint` (a session's name), `labels`, then the system prompt that comes with the
+        history, `model`, and which of them stand just there.
         """
         owner = tenant or self._options.get("tenant", "default")
         written = dialect or self._options.get("dialect")
-        return recognize(self.store, owner, transcript, dialect=written, hint=hint)
+        known = Meant(hint=hint, labels=labels or {}, model=model)
+        return recognize(self.store, owner, transcript, written, known=known)
 
-    async def afind(
-        self,
-        transcript: Any,
-        *,
-        tenant: str | None = None,
-        dialect: str | None = None,
-        hint: str | None = None,
-    ) -> Found:
+    async def afind(self, transcript: Any, **known: Any) -> Found:
         """The same as `find`, awaited."""
-        return await self._beside(lambda: self.find(transcript, tenant=tenant, dialect=dialect, hint=hint))
+        return await self._beside(lambda: self.find(transcript, **known))
+
+    def summaries(self, *, tenant: str | None = None) -> list[Summary]:
+        """All sessions of a tenant in a few figures each, the one that was seen last first: one query for thousands."""
+        owner = tenant or self._options.get("tenant", "default")
+        return sorted(self.store.summaries(owner), key=lambda summary: -summary.seen)
+
+    async def asummaries(self, *, tenant: str | None = None) -> list[Summary]:
+        """The same as `summaries`, awaited."""
+        return await self._beside(lambda: self.summaries(tenant=tenant))
 
     @property
     def counters(self) -> Counters:

@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
@@ -40,6 +40,7 @@ from fanfold.outputs.source import LineIndex
 from fanfold.session.aftermath import Aftermath, Judged, Resent
 from fanfold.session.keep import LoadedSession, all_go_on, comes_by_again, goes_on
 from fanfold.session.projection import Projection, standing_on
+from fanfold.session.summarize import summarize
 from fanfold.session.terms import Terms
 from fanfold.stores import checkpoint
 from fanfold.stores.checkpoint import Checkpoint
@@ -65,6 +66,7 @@ class State:
         self.lock: Final = threading.RLock()
         self.keeping, last, damage = read or LoadedSession.from_store(terms.tenant, terms.name)
         self.log: Final = self.keeping.log
+        self.keeping.describe = partial(summarize, self)
         self.gauge: Final = Gauge(terms.meter, terms.dialect)
         self.aftermath = Aftermath()
         self.judged = Judged()
@@ -443,7 +445,8 @@ class State:
         if self.keeping.is_checkpoint_due(now=now):
             view, passed = self.projection.view(), self.projection.passed
             calls, standing = self._open_calls.values(), self.count_standing()
-            self.keeping.keep_checkpoint(checkpoint.save(self.log, view, passed, calls, standing))
+            saved = checkpoint.save(self.log, view, passed, calls, standing)
+            self.keeping.keep_checkpoint(replace(saved, summary=summarize(self)))
 
     def close(self) -> None:
         """Keep a checkpoint, and do no more with it."""

@@ -82,11 +82,12 @@ class Database:
     def writing(self) -> Iterator[None]:
         """Everything inside is written as one, or not at all; one writer at a time, in all processes.
 
-        Inside another one it is a part of that.
+        Inside another one it is a part of that, and if it fails, it takes back no more than itself.
         """
         with self.lock:
             if self.in_transaction:
-                yield
+                with self._part():
+                    yield
                 return
             try:
                 self.plain("BEGIN IMMEDIATE")
@@ -97,6 +98,19 @@ class Database:
                     with suppress(sqlite3.Error):
                         self._connection.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def _part(self) -> Iterator[None]:
+        self.plain("SAVEPOINT part")
+        try:
+            yield
+        except BaseException:
+            if self.in_transaction and self._connection is not None:
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK TO part")
+                    self._connection.execute("RELEASE part")
+            raise
+        self.plain("RELEASE part")
 
     @property
     def in_transaction(self) -> bool:

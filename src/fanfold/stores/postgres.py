@@ -28,18 +28,16 @@ from fanfold.stores.coding import (
     known_dialects,
     new_key,
 )
-from fanfold.stores.sealing import as_bytes, checkpoint_place, place_at, session_place
+from fanfold.stores.sealing import as_bytes, checkpoint_place, place_at, session_place, summary_place
 from fanfold.stores.server import DatabaseServer
 from fanfold.stores.sql_store import Part, Recent, Row, SQLStore, changed_key
 from fanfold.stores.store import (
     ABANDONED,
-    TRACKS,
     Batch,
     Blob,
     Hold,
     Scrub,
     Stored,
-    Track,
     refuse_stubs,
     written_first,
 )
@@ -122,6 +120,10 @@ class Postgres(SQLStore):
             with suppress(Corrupt):
                 kept = renewal.checkpoint(checkpoint_place(as_text(tenant), as_text(session), seq), body)
                 self.rows("renew_checkpoint", session=number, body=kept)
+        for tenant, session, body in self.rows("all_summaries"):
+            with suppress(Corrupt):
+                kept = renewal.summary(summary_place(as_text(tenant), as_text(session)), body)
+                self.rows("renew_summary", tenant=tenant, session=session, body=kept)
         return self._renew_blobs(renewal)
 
     def all_entries(self) -> Iterator[Row]:
@@ -197,6 +199,7 @@ class Postgres(SQLStore):
             "begins": begins,
             "mark": self._mark,
             "prefixes": [prefix for prefix in batch.prefixes if prefix is not None],
+            "summary": self.coding.summary(batch.summary, tenant, session),
         }
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
@@ -217,18 +220,16 @@ class Postgres(SQLStore):
         """Keep a checkpoint in the place of the one before."""
         body = self.coding.checkpoint(checkpoint, checkpoint_place(tenant, session, seq))
         place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
-        self.rows("keep_checkpoint", **place, seq=seq, body=body)
+        told = self.coding.summary(checkpoint.summary, tenant, session)
+        self.rows("keep_checkpoint", **place, seq=seq, body=body, summary=told)
 
     def entry(self, tenant: str, id: str) -> Entry | None:
         """One entry."""
         found = self.rows("entry", tenant=as_bytes(tenant), id=as_bytes(id))
         return self.coding.read_row(tenant, *found[0]) if found else None
 
-    def tracks(self, tenant: str, prefixes: Sequence[int]) -> list[Track]:
-        """The sessions that came by the first of some prefixes that any session came by."""
-        values = {"tenant": as_bytes(tenant), "prefixes": list(prefixes), "most": TRACKS}
-        found = self.rows("tracks", **values)
-        return [Track(prefix, as_text(name), head) for prefix, name, head in found]
+    def _listed(self, numbers: Sequence[int]) -> list[int]:
+        return list(numbers)
 
     def read_entries(self, tenant: str, ids: Sequence[str]) -> Iterator[Entry]:
         """Those of some entries that are there, many with one question."""

@@ -27,19 +27,26 @@ from fanfold.stores.coding import (
     known_dialects,
     new_key,
 )
+from fanfold.stores.commits import GroupCommit
 from fanfold.stores.database import Database, Durability
 from fanfold.stores.register import MANY, Register
-from fanfold.stores.sealing import LINES, as_bytes, checkpoint_place, name_sum, place_at, session_place
+from fanfold.stores.sealing import (
+    LINES,
+    as_bytes,
+    checkpoint_place,
+    name_sum,
+    place_at,
+    session_place,
+    summary_place,
+)
 from fanfold.stores.sql_store import Part, Recent, Row, SQLStore
 from fanfold.stores.store import (
     ABANDONED,
-    TRACKS,
     Batch,
     Blob,
     Hold,
     Scrub,
     Stored,
-    Track,
     refuse_stubs,
     written_first,
 )
@@ -90,7 +97,9 @@ class SQLite(SQLStore):
         self.database = Database(self.file, durability, timeout)
         self._aside = self.database.aside()
         self.register = Register(self.database)
+        self.commits: GroupCommit[Stored] = GroupCommit(self.database, self._writing)
         self._blobs = blobs
+        self._durable = durability == "full"
         self._numbers: dict[str, int] = {}
         self._ends: Recent[LogEnd] = Recent()
         self.database.on_connect = self._arrive
@@ -106,7 +115,7 @@ class SQLite(SQLStore):
         own, format = self._check_seal()
         beside = BlobFiles(self.file.with_name(self.file.name + ".blobs"))
         self.files = beside if self._blobs is None else blob_place(self._blobs, own)
-        self.remote = not isinstance(self.files, BlobFiles)
+        self.remote = self._durable or not isinstance(self.files, BlobFiles)
         if format == FORMAT:
             return
         if self.database.look_only:
@@ -152,6 +161,10 @@ class SQLite(SQLStore):
                     message = renewal.entry(tenants[tenant], as_text(id), above, message)
                 place = place_at(session_place(*sessions[key // LINES]), key % LINES)
                 self.database.do("renew_line", (renewal.record(place, record), message, key))
+        for key, body in self.rows("all_summaries"):
+            if key // LINES in sessions:
+                kept = renewal.summary(summary_place(*sessions[key // LINES]), body)
+                self.database.do("renew_summary", (kept, key))
         for session, seq, body in self.rows("all_checkpoints"):
             if session in sessions:
                 kept = renewal.checkpoint(checkpoint_place(*sessions[session], seq), body)
@@ -186,25 +199,30 @@ class SQLite(SQLStore):
         return Stored((), end.seq, end.version)
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
-        """Write a batch if nobody wrote first."""
+        """Write a batch if nobody wrote first, together with what other threads append at the same time."""
         lines = self._lines(tenant, batch)
-        with self.database.lock:
-            self.database.connection()
-            known = self._ends.get((tenant, session))
-            if known is not None and known.seq - known.since >= MANY:
-                self.register.fill()
-                known = known._replace(since=known.seq)
-            plain = not (batch.restored or batch.stubs)
-            if known is not None and plain and (expect is None or expect == known.version):
-                # Nearly always nobody else wrote, so lines are written where the log ended when it was last seen. If
-                # that place is taken, or an entry is there already, nothing is written, and we look closely.
-                with suppress(Corrupt):
-                    return self._write(tenant, session, known, lines)
-            with self._writing():
-                end = self._look(tenant, session) or self._begin(tenant, session)
-                if expect is not None and end.version != expect:
-                    raise written_first(session, end.version, expect)
-                return self._write_new(tenant, session, end, batch, lines)
+        return self.commits.write(lambda: self._append(tenant, session, batch, lines, expect))
+
+    def _append(
+        self, tenant: str, session: str, batch: Batch, lines: list[Line], expect: int | None
+    ) -> Stored:
+        self.database.connection()
+        known = self._ends.get((tenant, session))
+        if known is not None and known.seq - known.since >= MANY:
+            self.register.fill()
+            known = known._replace(since=known.seq)
+        plain = not (batch.restored or batch.stubs)
+        if known is not None and plain and (expect is None or expect == known.version):
+            # Nearly always nobody else wrote, so lines are written where the log ended when it was last seen. If
+            # that place is taken, or an entry is there already, nothing is written, and we look closely.
+            with suppress(Corrupt):
+                told = self.coding.summary(batch.summary, tenant, session)
+                return self._write(tenant, session, known, lines, summary=told)
+        with self._writing():
+            end = self._look(tenant, session) or self._begin(tenant, session)
+            if expect is not None and end.version != expect:
+                raise written_first(session, end.version, expect)
+            return self._write_new(tenant, session, end, batch, lines)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -233,7 +251,9 @@ class SQLite(SQLStore):
                 lines.append((record, prefix, as_bytes(entry.id), parent, self.coding.entry(entry, tenant)))
         return lines
 
-    def _write(self, tenant: str, session: str, end: LogEnd, lines: Sequence[Line]) -> Stored:
+    def _write(
+        self, tenant: str, session: str, end: LogEnd, lines: Sequence[Line], *, summary: bytes | None = None
+    ) -> Stored:
         """Write lines after those that are known; `Corrupt` if a key or an entry among them is taken."""
         seq, version, rows = end.seq, end.version, list[Row]()
         place = session_place(tenant, session)
@@ -241,7 +261,8 @@ class SQLite(SQLStore):
             seq += 1
             version += is_visible(record)
             kept = self.coding.record(record, place_at(place, seq))
-            rows.append((end.key(seq), end.tenant, version, kept, id, parent, entry, prefix))
+            told = summary if seq == end.seq + len(lines) else None
+            rows.append((end.key(seq), end.tenant, version, kept, id, parent, entry, prefix, told))
         # One line, by far the most frequent case, is a transaction by itself.
         with nullcontext() if len(rows) == 1 else self._writing():
             if self.database.do_many("add_line", rows) != len(rows):
@@ -266,7 +287,8 @@ class SQLite(SQLStore):
         refuse_stubs(known.values())
         there = {as_bytes(id) for id, entry in known.items() if entry is not None}
         new = [line if line[2] not in there else (*line[:2], None, None, None) for line in lines]
-        stored = self._write(tenant, session, end, [line for line in new if line != (None,) * 5])
+        told, rest = self.coding.summary(batch.summary, tenant, session), [line for line in new if any(line)]
+        stored = self._write(tenant, session, end, rest, summary=told)
         if batch.stubs:
             self.register.fill()
         return stored
@@ -335,6 +357,8 @@ class SQLite(SQLStore):
             if end is not None and end.seq == seq:  # else somebody wrote meanwhile, and may have erased
                 body = self.coding.checkpoint(checkpoint, checkpoint_place(tenant, session, seq))
                 self.database.do("keep_checkpoint", (end.tenant, end.number, seq, body))
+                told = self.coding.summary(checkpoint.summary, tenant, session)
+                self.database.do("renew_summary", (told, end.key(seq)))
 
     def entry(self, tenant: str, id: str) -> Entry | None:
         """One entry."""
@@ -361,11 +385,8 @@ class SQLite(SQLStore):
     def _look_up(self, statement: str, **values: Any) -> list[Row]:
         return self.at_hand().rows(statement, **values)
 
-    def tracks(self, tenant: str, prefixes: Sequence[int]) -> list[Track]:
-        """The sessions that came by the first of some prefixes that any session came by."""
-        values = {"tenant": self.owner(tenant), "prefixes": to_json(list(prefixes)), "most": TRACKS}
-        found = self._look_up("tracks", **values)
-        return [Track(prefix, as_text(name), bool(head)) for prefix, name, head in found]
+    def _listed(self, numbers: Sequence[int]) -> str:
+        return to_json(list(numbers))
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place, and scrub all sessions; the file and its journal are rewritten."""

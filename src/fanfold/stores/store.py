@@ -22,6 +22,7 @@ from fanfold.core.prefix import number_of
 from fanfold.core.record import Move, Record, Taught, blobs_of
 from fanfold.core.tree import Entry, Tree
 from fanfold.stores.checkpoint import Checkpoint
+from fanfold.stores.summary import Summary, summarize_records
 
 READ_AT_ONCE = 1 << 20
 """This many bytes of a blob are read at a time."""
@@ -47,6 +48,8 @@ class Batch(msgspec.Struct, frozen=True):
     """Entries that were erased, and whose content was said again."""
     prefixes: tuple[int | None, ...] = ()
     """Where each record moves the head to, as the number of a prefix; None for records that do not."""
+    summary: Summary | None = None
+    """The session as it stands after the batch, if that is to be kept."""
 
     @property
     def stubs(self) -> tuple[Entry, ...]:
@@ -73,6 +76,7 @@ class Track(msgspec.Struct, frozen=True):
     session: str
     head: bool
     """Whether it stands there now."""
+    summary: Summary | None = None
 
 
 class Blob(msgspec.Struct, frozen=True):
@@ -131,7 +135,7 @@ class Store(Protocol):
     passing: bool
     """Whether it was opened by name for a session, and is closed with the last session."""
     remote: bool
-    """Whether it waits for a network: asyncio then waits for it beside the loop, not in it."""
+    """Whether it waits for a network or a disk: asyncio then waits for it beside the loop, not in it."""
 
     def tenant(self, name: str) -> Tenant:
         """The tenant with this name, at work in this process."""
@@ -180,6 +184,9 @@ class Store(Protocol):
 
         Those that stand there come first, then the youngest.
         """
+
+    def summaries(self, tenant: str) -> list[Summary]:
+        """All sessions of a tenant in a few figures each, by their names."""
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place and scrub all sessions of the tenant, as one; of the rest nothing is left.
@@ -324,6 +331,18 @@ class Tenants:
         first = next((one for one in prefixes if any(one in there for there in heads.values())), None)
         found = [Track(first, name, there[-1] == first) for name, there in heads.items() if first in there]
         return sorted(found, key=lambda track: not track.head)[:TRACKS]
+
+    def summaries(self, tenant: str) -> list[Summary]:
+        """All sessions of a tenant: each is read, for a store that keeps no summaries."""
+        return [self.summarize(tenant, session) for session in self.sessions(tenant)]  # type: ignore[attr-defined]
+
+    def summarize(self, tenant: str, session: str) -> Summary:
+        """A session in a few figures, from its records."""
+        records = list(records_of(self, tenant, session))  # type: ignore[arg-type]
+        heads = [record.head for record in records if isinstance(record, Move) and record.head is not None]
+        last = self.entry(tenant, heads[-1]) if heads else None  # type: ignore[attr-defined]
+        summary = summarize_records(session, records)
+        return msgspec.structs.replace(summary, messages=last.depth + 1) if last is not None else summary
 
     def taught(self, tenant: str) -> Iterable[Taught]:
         """Nothing that is not at hand anyway."""

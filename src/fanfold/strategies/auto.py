@@ -11,10 +11,10 @@ from fanfold.core.budget import Budget
 from fanfold.core.errors import BadSetting
 from fanfold.core.plan import Plan, Strategy, run
 from fanfold.core.view import View
-from fanfold.strategies.handover.layers import digest
+from fanfold.strategies.handover.layers import digest, next_stretch
 from fanfold.strategies.old_reads import shorten_reads
 from fanfold.strategies.repeats import shorten_repeats
-from fanfold.strategies.shortening import shorten_arguments, shorten_outputs
+from fanfold.strategies.shortening import is_enough, shorten_arguments, shorten_outputs
 from fanfold.strategies.thinking import drop_thinking
 
 THRIFT = 0.1
@@ -83,8 +83,14 @@ class Auto(msgspec.Struct, frozen=True):
     def __call__(self, view: View, budget: Budget) -> Plan:
         """Let each step reduce until the target is reached."""
         goal = self._goal(view, budget)
-        for step in self.steps:
-            view = yield from run(step, view, goal)
+        *shortening, last = self.steps
+        # What a hand-over will take needs no shortening before: it is written from the log.
+        taken = () if is_enough(view, goal) else next_stretch(view, goal).rows
+        for step in shortening:
+            spared = view.sparing(taken) if taken else view
+            after = yield from run(step, spared, goal)
+            view = view if after is spared else after
+        yield from run(last, view, goal)
 
     def due(self, view: View, budget: Budget) -> bool:
         """Whether thrift says that it is time, before the budget does."""

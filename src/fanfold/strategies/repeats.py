@@ -51,6 +51,7 @@ def _shortened(view: View, keep: int, alike: int, same: int) -> Iterator[tuple[S
     """The outputs that get shorter, oldest first, each with what is left of it."""
     found = [one for one in outputs(view) if not one.is_placeholder]
     offered = {row.id for block in view.offered for row in block.rows}
+    found = found[next((at for at, one in enumerate(found) if one.row.id in offered), len(found)) :]
     later = _Later(same)
     shortened: list[tuple[Seen, str]] = []
     for place in range(len(found) - 1, -1, -1):

@@ -60,13 +60,20 @@ def shorten_outputs(
         if excess <= 0:
             return
         going = list(_going(view, int(newest * (budget.room - view.frame.tokens)), excess))
-        told = _names(going, view, names * (budget.room - view.frame.tokens))
+        told = _names(going, view, names * (budget.room - view.frame.tokens)) if going else {}
         for one in going:
             view = yield Elide(
                 f"{one.row.id}#{one.number}", line_of(one, table, told.get((one.row.id, one.number), ()))
             )
 
     return shorten_outputs
+
+
+def is_enough(view: View, budget: Budget, newest: float = NEWEST) -> bool:
+    """Whether the target is reached where nothing but outputs is shortened."""
+    excess = view.tokens - budget.goal
+    going = _going(view, int(newest * (budget.room - view.frame.tokens)), excess)
+    return excess <= sum(one.tokens - _SMALLEST // 2 for one in going)
 
 
 def _going(view: View, keep: int, excess: int) -> Iterator[Seen]:
@@ -164,7 +171,7 @@ def _long(view: View, keep: int) -> Iterator[_Long]:
     offered = {row.id for block in view.offered for row in block.rows}
     left = keep
     end = len(view.rows)
-    while end:
+    while end and left > 0:
         end -= 1
         left -= view.rows[end].tokens
     for row in view.rows[:end]:

@@ -85,17 +85,14 @@ def digest(
     wanted = story if isinstance(story, str) and story else prompt("story") if story else ""
 
     def digest(view: View, budget: Budget) -> Plan:
-        first = first_request(view, budget) if keep_first else None
-        kept = [first] if first and _leads(first, view) else []
-        hidden = [
-            row for row in view.rows if row.kind in ("fold", "drop") and row.asked and _forgets(row, view)
-        ]
+        kept, hidden = _first(view, budget) if keep_first else [], _forgetful(view)
         if view.tokens <= budget.goal and view.fits(budget) and not hidden:
             return
         past = past_of(view, table)
         # In plain talk a later word may change an earlier one, and what matters is ranked over all of it.
         layers = written(view) if layered and not hidden and not past.plain else []
-        old, page, room = _choose(view, budget, kept, layers, memory, past)
+        but, most = _spared(view, budget, kept, layers, memory, plain=past.plain)
+        old, page, room = _stretch(view, budget, but, most, past)
         if page is None:
             return
         told = ""
@@ -112,31 +109,52 @@ def digest(
     return digest
 
 
-def _least(room: int, past: Past) -> int:
+def next_stretch(view: View, budget: Budget) -> Span:
+    """The rows that the next hand-over will take in any case, where others stand before it already."""
+    layers = [] if _forgetful(view) else written(view)
+    if not layers:
+        return Span()
+    but, _ = _spared(view, budget, _first(view, budget), layers, MEMORY, plain=False)
+    return view.oldest(leaving=budget.goal, but=but)
+
+
+def _first(view: View, budget: Budget) -> list[Row]:
+    """The first request, where it stays in its place."""
+    first = first_request(view, budget)
+    return [first] if first and _leads(first, view) else []
+
+
+def _forgetful(view: View) -> list[Row]:
+    """The rows that hide what a person ruled or asked first."""
+    return [row for row in view.rows if row.kind in ("fold", "drop") and row.asked and _forgets(row, view)]
+
+
+def _least(room: int, *, plain: bool) -> int:
     """What may be filled, however low the target is: in a small window, half of it in plain talk."""
-    if past.plain:
+    if plain:
         return room // 2 if room <= _SMALL else room // 10
     return room // 3
 
 
-def _share(most: int, layers: Sequence[Row], past: Past) -> int:
+def _share(most: int, layers: Sequence[Row], *, plain: bool) -> int:
     """What a hand-over may take of the room for all: in plain talk there is but one."""
-    if past.plain:
+    if plain:
         return most
     return int(_ANEW * most) if layers else most // 2
 
 
-def _choose(
-    view: View, budget: Budget, kept: Sequence[Row], layers: Sequence[Row], memory: float, past: Past
-) -> tuple[Span, Page | None, Room]:
-    """The rows that go and their hand-over: another layer behind those that stand, or all of them anew."""
-    free = max(budget.goal - view.frame.tokens, _least(budget.room - view.frame.tokens, past))
+def _spared(
+    view: View, budget: Budget, kept: Sequence[Row], layers: Sequence[Row], memory: float, *, plain: bool
+) -> tuple[list[Row], int]:
+    """The rows that stay, and the room of the next hand-over: another layer behind those that stand, or one in the
+    place of all of them."""
+    free = max(budget.goal - view.frame.tokens, _least(budget.room - view.frame.tokens, plain=plain))
     share = memory * (_MORE if _is_small(view, budget) else 1.0)
-    most = int((max(memory, _SPEECH) if past.plain else share) * max(0, free))
+    most = int((max(memory, _SPEECH) if plain else share) * max(0, free))
     left = most - sum(row.tokens for row in layers)
     if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
-        return _stretch(view, budget, [*kept, *layers], min(left, most // 2), past)
-    return _stretch(view, budget, kept, _share(most, layers, past), past)
+        return [*kept, *layers], min(left, most // 2)
+    return [*kept], _share(most, layers, plain=plain)
 
 
 def _question(old: Span, layers: Sequence[Row]) -> list[Message]:

@@ -140,8 +140,11 @@ def _others(sights: Mapping[str, Sight], known: Known, told: Set[str]) -> Iterat
     nothing behind them can overtake are given before the next are looked at.
     """
     groups: dict[Sight, list[tuple[int, str]]] = {}
+    last, group = None, list[tuple[int, str]]()
     for place, (name, sight) in enumerate(sights.items()):
-        groups.setdefault(sight, []).append((place, name))
+        if sight is not last:  # names that stood together share one
+            last, group = sight, groups.setdefault(sight, [])
+        group.append((place, name))
     order = sorted([(_depth(*sight), sight) for sight in groups])
     used = frozenset(words_of(" ".join(known.used)))
     ranks: list[tuple[float, int, str]] = []

@@ -1,0 +1,203 @@
+"""The sessions behind the gateway: found, merged, reduced, and told what was answered.
+
+Everything here may wait for a store or count for a while, so it runs in threads beside the event loop.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from fanfold.core.errors import BadInput
+from fanfold.core.view import View
+from fanfold.dialects.gemini.rest import rest_body
+from fanfold.dialects.http.events import wire_bytes
+from fanfold.dialects.http.request import HttpRequest
+from fanfold.dialects.registry import dialect_named, facts, request_fields
+from fanfold.dialects.tools import function_names
+from fanfold.gateway.headers import Headers
+from fanfold.gateway.identity import Identity, identify
+from fanfold.gateway.keys import Holder
+from fanfold.session.pool import Lease, Pool
+from fanfold.session.request import SentRequest
+from fanfold.session.session import Session
+from fanfold.session.threads import Threads
+
+WORK = Threads("gateway", 8)
+_KEPT_NAMES = 10_000
+_SMALL = 2
+"""A request of fewer bytes than this for each token of its window is surely inside it."""
+_UNSAID = frozenset({"context"})
+"""Parameters that would be taken for the verb's own."""
+
+
+_ELSEWHERE = {"anthropic": ("betas",), "gemini": ("model",)}
+"""What stands in a header or in the path, and is in the body only for the dialects."""
+
+
+class Unmanaged(Exception):
+    """A request that is passed on as it is, and why."""
+
+
+class Managed(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that belongs to a session, as it is to be sent."""
+
+    name: str
+    holder: Holder
+    asked: HttpRequest
+    sent: SentRequest
+    body: bytes | None
+    """What to send; None for the client's own bytes, because nothing is edited."""
+    after: int
+    """Tokens of what is sent."""
+    edits: int
+    """How many edits shape it."""
+
+    def headers(self) -> Headers:
+        """What the client is told about it."""
+        told = {"session": self.name, "tokens": str(self.after), "edits": str(self.edits)}
+        return [
+            (f"x-fanfold-{name}".encode(), value.encode("latin-1", "replace")) for name, value in told.items()
+        ]
+
+
+class Conversations:
+    """The sessions of one store, for many tenants."""
+
+    def __init__(self, store: str) -> None:
+        # Nothing is shaped on arrival: until a window forces it, a provider gets what the client sent.
+        self.pool = Pool(store, filters=(), recall=False)
+        self._names: OrderedDict[tuple[str, str, str], str] = OrderedDict()
+        """The session that each claim and first message led to."""
+
+    def _lease(self, name: str, holder: Holder, request: HttpRequest) -> Lease:
+        chosen = {"window": holder.window, "strategy": holder.strategy}
+        given = {option: value for option, value in chosen.items() if value is not None}
+        return self.pool.session(
+            name, tenant=holder.tenant, dialect=request.dialect, model=request.model, **given
+        )
+
+    def find(self, headers: Headers, holder: Holder, request: HttpRequest) -> str:
+        """The name of the session that a request belongs to; a new one where it belongs to none."""
+        identity = identify(headers, request)
+        if identity.claim is not None:
+            return self._find_claimed(identity, holder, request)
+        found = self.pool.find(request.body, tenant=holder.tenant, dialect=request.dialect)
+        if found.session is not None and (found.at_head or _has_reply(request, found.matched)):
+            return found.session
+        if not _offers_tools(request) and _is_small(request, holder):
+            raise Unmanaged("side call")
+        return f"{identity.name}-{secrets.token_hex(3)}"
+
+    def _find_claimed(self, identity: Identity, holder: Holder, request: HttpRequest) -> str:
+        key = (holder.tenant, str(identity.claim), identity.root)
+        name = self._names.get(key)
+        if name is None:
+            found = self.pool.find(
+                request.body, tenant=holder.tenant, dialect=request.dialect, hint=identity.name
+            )
+            own = [session for session in found.candidates if identity.owns(session)]
+            if not own and not _offers_tools(request) and _is_small(request, holder):
+                raise Unmanaged("side call")
+            name = own[0] if own else identity.name
+            self._names[key] = name
+        self._names.move_to_end(key)
+        while len(self._names) > _KEPT_NAMES:
+            self._names.popitem(last=False)
+        return name
+
+    def prepare(self, name: str, holder: Holder, request: HttpRequest) -> Managed:
+        """Adopt the history that the client sent, reduce what is too long, and write what is to be sent."""
+        with self._lease(name, holder, request) as chat:
+            merged = chat.merge(request.body)
+            return self._write(chat, name, holder, request, merged.params)
+
+    def refused(self, managed: Managed, error: Mapping[str, Any]) -> Managed | None:
+        """The provider said that it is too long: what to send instead, if anything can be left out."""
+        with self._lease(managed.name, managed.holder, managed.asked) as chat:
+            if not chat.refused(error):
+                return None
+            merged = chat.merge(managed.asked.body)
+            return self._write(chat, managed.name, managed.holder, managed.asked, merged.params)
+
+    def _write(
+        self, chat: Session, name: str, holder: Holder, request: HttpRequest, params: Mapping[str, Any]
+    ) -> Managed:
+        given = {key: value for key, value in params.items() if key not in request_fields() | _UNSAID}
+        sent = chat.request(**given)
+        view = chat.view()
+        edits = edits_in(view)
+        body = wire_bytes(compose(request, sent)) if edits else None
+        return Managed(
+            name=name, holder=holder, asked=request, sent=sent, body=body, after=view.tokens, edits=len(edits)
+        )
+
+    def hear(self, managed: Managed, events: Iterable[Any]) -> None:
+        """Record what was answered in a stream; one that broke off is recorded as cut."""
+        lease = self._lease(managed.name, managed.holder, managed.asked)
+        with lease as chat, chat.listen(events, to=managed.sent) as heard:
+            for _ in heard:
+                pass
+
+    def receive(self, managed: Managed, body: Any) -> None:
+        """Record what was answered as a whole."""
+        with self._lease(managed.name, managed.holder, managed.asked) as chat:
+            chat.receive(body, to=managed.sent)
+
+    def close(self) -> None:
+        """Close all sessions, and the store."""
+        self.pool.close()
+
+
+def edits_in(view: View) -> set[str]:
+    """The edits because of which something else is sent than the client sent.
+
+    Repairs alone are none: what a provider takes from the client directly, it takes from the gateway, too.
+    """
+    shaped = (row for row in view.rows if row.kind in ("fold", "drop", "note") or row.was is not None)
+    return {edit for row in shaped for edit in (row.why or (row.id,))}
+
+
+def compose(request: HttpRequest, sent: Mapping[str, Any]) -> dict[str, Any]:
+    """The client's request with other messages, tools and cache marks in it; all else stays as it came."""
+    known = facts(request.dialect)
+    ours = {known.field, *known.frame}
+    written = rest_body(sent) if request.dialect == "gemini" else sent
+    body: dict[str, Any] = {}
+    for key, value in request.body.items():
+        if key in written:
+            body[key] = written[key]
+        elif key in _UNSAID or key in request_fields() - ours:
+            body[key] = value  # all else that is missing is what this request must not have
+    body |= {key: written[key] for key in ours & written.keys()}
+    for key in _ELSEWHERE.get(request.dialect, ()):
+        body.pop(key, None)
+    return body
+
+
+def _offers_tools(request: HttpRequest) -> bool:
+    """Whether the model may call functions."""
+    dialect = dialect_named(request.dialect)
+    try:
+        frame = dialect.frame((), dialect.split(request.body).tools)
+        return bool(function_names(frame, request.dialect))
+    except BadInput:
+        return False
+
+
+def _has_reply(request: HttpRequest, count: int) -> bool:
+    """Whether the model speaks in the first messages."""
+    dialect = dialect_named(request.dialect)
+    bodies = dialect.split(request.body).messages[:count]
+    return any(dialect.message(body).role == "assistant" for body in bodies)
+
+
+def _is_small(request: HttpRequest, holder: Holder) -> bool:
+    """Whether a request is surely inside of its window; one of an unknown model is not looked at."""
+    if holder.window is None:
+        return True
+    return len(wire_bytes(request.body)) < _SMALL * holder.window

@@ -1,0 +1,91 @@
+"""Which conversation a request belongs to.
+
+A client that names its session is believed, within its tenant: the session's name is made from that id, from the id of
+a sub-agent, and from the first message, because clients answer several conversations under one id. Any other client is
+recognised by its history.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from fanfold.core.prefix import prefixes
+from fanfold.dialects.http.request import HttpRequest
+from fanfold.dialects.registry import dialect_named
+from fanfold.gateway.headers import Headers, get
+
+_HEADERS = (
+    (b"x-fanfold-session", "named", None),
+    (b"x-claude-code-session-id", "claude", b"x-claude-code-agent-id"),
+    (b"thread-id", "codex", None),
+    (b"session-id", "codex", None),
+    (b"x-session-id", "session", None),
+    (b"x-session-affinity", "session", None),
+)
+"""Where clients name their sessions, whose id that is, and where the id of a sub-agent stands."""
+_ODD = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST = 80
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """What a request says about its conversation."""
+
+    claim: str | None
+    """What the client calls it; None where it does not say."""
+    root: str
+    """A hash of the first message."""
+
+    @property
+    def name(self) -> str:
+        """The name of a session that begins with this request."""
+        return f"{self.claim or 'chat'}-{self.root[:8]}"
+
+    def owns(self, session: str) -> bool:
+        """Whether a session was named after this claim."""
+        return self.claim is not None and session.startswith(self.claim + "-")
+
+
+def identify(headers: Headers, request: HttpRequest) -> Identity:
+    """What a request says about its conversation."""
+    return Identity(_claim(headers, request.body), _root(request))
+
+
+def _claim(headers: Headers, body: Mapping[str, Any]) -> str | None:
+    for header, client, agent in _HEADERS:
+        if told := get(headers, header):
+            inner = get(headers, agent) if agent else None
+            return _clean(client, told, *([inner] if inner else []))
+    told = _in_metadata(body)
+    return _clean("claude", told) if told else None
+
+
+def _clean(*words: str) -> str:
+    return "-".join(_ODD.sub("_", word)[:_LONGEST] for word in words)
+
+
+def _in_metadata(body: Mapping[str, Any]) -> str | None:
+    """Claude Code says it in `metadata.user_id`, as JSON or behind `_session_`."""
+    metadata = body.get("metadata")
+    user = metadata.get("user_id") if isinstance(metadata, Mapping) else None
+    if not isinstance(user, str):
+        return None
+    if user.startswith("{"):
+        try:
+            told = json.loads(user)
+        except ValueError:
+            return None
+        id = told.get("session_id") if isinstance(told, dict) else None
+        return id if isinstance(id, str) else None
+    return user.partition("_session_")[2] or None
+
+
+def _root(request: HttpRequest) -> str:
+    dialect = dialect_named(request.dialect)
+    messages = dialect.split(request.body).messages
+    read = [dialect.message(body, "messages[0]") for body in messages[:1]]
+    return next(prefixes(read), "0" * 32)

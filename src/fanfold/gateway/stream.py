@@ -1,0 +1,52 @@
+"""Listening beside: what passes by on its way to the client is read on the side."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from typing import Any
+
+from fanfold.dialects.http.events import EVENTS, EventReader, event_reader
+from fanfold.gateway.safety import is_packed, unpacking
+
+_MOST = 64 << 20
+"""Of a reply that is longer, nothing is recorded."""
+
+
+class Overheard:
+    """A reply that passes by: the events of a stream, or a whole body."""
+
+    def __init__(self, kind: str | None, coding: str | None, *, streams: bool) -> None:
+        self.is_stream = streams or (kind or "").startswith(EVENTS)
+        self.events: list[Any] = []
+        self._reader: EventReader | None = event_reader(kind) if self.is_stream else None
+        self._unpacking = unpacking(coding)
+        self._deaf = is_packed(coding) and self._unpacking is None
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def hear(self, piece: bytes) -> None:
+        """Take in what just passed."""
+        self._size += len(piece)
+        if self._deaf or self._size > _MOST:
+            self._deaf = True
+            return
+        if self._unpacking is not None:
+            try:
+                piece = self._unpacking.decompress(piece)
+            except (zlib.error, RuntimeError, ValueError):
+                self._deaf = True
+                return
+        if self._reader is None:
+            self._pieces.append(piece)
+            return
+        self.events += (read for event in self._reader.feed(piece) if isinstance(read := event.json(), dict))
+
+    def body(self) -> Any:
+        """The whole body, where it was no stream; None where it cannot be read."""
+        if self._deaf or self.is_stream:
+            return None
+        try:
+            return json.loads(b"".join(self._pieces))
+        except (ValueError, RecursionError):
+            return None
