@@ -104,8 +104,8 @@ def _foretell(state: State, change: str | None, args: Any, kwargs: Any) -> Previ
         raise BadInput(f"{change} does not take this: {error}.") from error
     decisions = done if isinstance(done, tuple) else (done,)
     pressed = pressure(state)
-    body, problem = _next_body(state)
     two, cached_after = in_window(state.view(), limits), _cached(state)
+    body, problem = _next_body(state)  # last: it repairs, as a request does
     differs = compare(one, two)
     last = state.log.sent[-1] if state.log.sent else None
     expired = last is not None and bool(last.time) and state.terms.clock() - last.time >= kept_for(state)

@@ -13,8 +13,8 @@ from fanfold.core.message import Message
 from fanfold.core.record import Move, Opened, Record, Sent
 from fanfold.core.view import Row, View
 from fanfold.session.open import open_aside
-from fanfold.session.session import Session
-from fanfold.stores.store import Store
+from fanfold.session.session import Session, Verbs
+from fanfold.stores.store import Store, Tenant
 from fanfold.tokens.models import lookup
 
 ANY_WINDOW = 1 << 40
@@ -101,6 +101,11 @@ def _list_names(names: list[str]) -> str:
     if not names:
         return "there are none yet"
     return f"there are {', '.join(names[:8])}" + (" …" if len(names) > 8 else "")
+
+
+def tenant_of(chat: Verbs) -> Tenant:
+    """The tenant that an open session belongs to, with its store."""
+    return chat._state.terms.tenant
 
 
 def without_any_room(view: View) -> View:
