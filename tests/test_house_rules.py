@@ -280,6 +280,13 @@ def test_functions_are_short() -> None:
     assert long == {}
 
 
+def test_nothing_takes_a_thread_of_the_callers_loop() -> None:
+    """(19.18, 19.19) What waits there uses up the caller's threads, and holds up the end of the program."""
+    taking = re.compile(r"\bto_thread\(|run_in_executor\(\s*None\b")
+    taken = {path.name for path in (ROOT / "src").rglob("*.py") if taking.search(path.read_text())}
+    assert taken == set()
+
+
 def test_nothing_is_left_for_later() -> None:
     later = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK")) + r")\b")
     places = [*modules(), *sorted((ROOT / "tests").rglob("*.py")), *sorted((ROOT / "examples").rglob("*.py"))]

@@ -281,15 +281,14 @@ class Log:
                 yield id, edit
 
     def pinned_since(self, made: int, version: int | None = None) -> Iterator[tuple[Decision, Pin]]:
-        """The pins that stand and were made, or brought back, after a version, with what did that last."""
-        if self.born.get(self.lasting[-1], 0) <= made:
-            return
-        last = {
-            self.meant(id): id for id in self.lasting if version is None or self.born.get(id, 0) <= version
-        }
-        for id, pin in self.pins(version):
-            if self.born.get(last[id], 0) > made:
-                yield self.decisions[last[id]], pin
+        """The pins that stand, with each decision about them after a version: when they were made, or brought back."""
+        if self.born.get(self.lasting[-1], 0) > made:
+            pins = dict(self.pins(version))
+            for id in self.lasting:
+                if (pin := pins.get(self.meant(id))) and made < self.born.get(id, 0) <= (
+                    version or self.version
+                ):
+                    yield self.decisions[id], pin
 
     def kept_as(self, address: str) -> Kept | None:
         """The record of the output at an address."""

@@ -72,7 +72,7 @@ def _bodies(records: Iterable[Record], entry: str) -> Iterator[Message]:
 def _scrub(
     state: State, session: str, records: Sequence[Record], id: str, bodies: Sequence[Message]
 ) -> list[Record | None] | None:
-    """Replace everything a session made from an entry: summaries, notes, placeholders, answers, re-dressed bodies."""
+    """Replace everything a session made from an entry: summaries, notes, placeholders, answers, replaced bodies."""
     log = Log(state.log.tree, records)
     erasure = Erasure.of(log, id, (*bodies, *_bodies(records, id)))
     scrubbed = [_scrub_record(log, record, erasure) for record in records]

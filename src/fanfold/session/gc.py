@@ -139,10 +139,13 @@ def entries_ever(log: Log) -> Iterator[str]:
 
 
 def _find_shown(log: Log) -> tuple[set[str], set[str]]:
-    """The entries that stand in the view of any branch, and the references named there."""
+    """The entries that stand in the view of any branch, and the references named there.
+
+    After a rewind the head ends no branch, and `forward` may lead to such a place, too: later edits hide nothing there.
+    """
     entries: set[str] = set()
     refs: set[str] = set()
-    for tip in _tips(log):
+    for tip in _tips(log).union(log.behind, (log.head,) if log.head is not None else ()):
         view = show(log, tip, log.version, _Weightless())
         # A row shows an entry of its own, elided or not, or those that a repair shows otherwise.
         entries |= {id for row in view.rows for id in log.rows_repaired_by(row.id) if id not in log.decisions}

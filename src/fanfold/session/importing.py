@@ -52,13 +52,12 @@ def import_session(
         raise _is_there(name) from moved
     finally:
         reading.close()
-    if (
-        reading.stubs
-    ):  # what was erased here stays so, with everything that the imported session had made from it
+    # What was erased here stays so, with everything that the imported session had made from it.
+    if reading.erased_here:
         from fanfold.session.open import open_aside  # late: few imports need a session
 
         with open_aside(name, store=place, tenant=tenant, window=1 << 40, meter="characters/4") as chat:
-            for id, reason in reading.stubs.items():
+            for id, reason in reading.erased_here.items():
                 chat.erase(id, reason)
     return name
 
@@ -84,10 +83,12 @@ class _Import:
         """What the blobs are called here, by their names in the file."""
         self.needed: dict[str, int] = {}
         """The blobs that records refer to, and in which line."""
-        self.erased: list[Entry] = []
+        self.erased_there: list[Entry] = []
         """The entries that were erased where the session comes from; little is left of them."""
-        self.stubs: dict[str, str] = {}
+        self.erased_here: dict[str, str] = {}
         """The entries that were erased here, and why."""
+        self.came_before: set[str] = set()
+        """The entries that another export brought as stubs: they are nothing that was erased here."""
         self.holder = holder_name()
         self.whole = False
         head = next(self.lines, {})
@@ -154,19 +155,24 @@ class _Import:
         if (entry.id, entry.echo) != (entry_id(entry.parent, entry.message), entry_echo(echo, entry.message)):
             raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
         self._check_words((entry.message,))
-        self.waiting.add(entry)
+        # Its id says nothing of these fields, and by them it could be taken for other words.
+        self.waiting.add(msgspec.structs.replace(entry, echoes=(), imported=False))
 
     def _take_stub(self, stub: Entry, reason: str) -> None:
         """Its content is gone, so its id proves nothing: only the reason is taken, and what is here must agree."""
-        left, here = stub.to_stub(reason), self.store.entry(self.tenant, stub.id)
+        here = self.store.entry(self.tenant, stub.id)
+        left = msgspec.structs.replace(stub.to_stub(reason), imported=True)
         if not reason.strip() or not all(map(ID.fullmatch, stub.destroyed)):
             raise self._wrong(
                 f"the entry {stub.id[:12]!r} is said to be erased, and does not say why or what it was"
             )
-        whole = here.to_stub(reason) if here is not None and here.erased is None else left
-        if (whole.echo, whole.message) != (left.echo, left.message):
+        known = here.to_stub(reason) if here is not None else left
+        proven = left.echo if here is not None and here.erased is not None else known.echo
+        if (proven, known.parent, known.depth, known.message) != (
+            left.echo, left.parent, left.depth, left.message,
+        ):  # fmt: skip
             raise self._wrong(f"the entry {stub.id[:12]!r} is not what its id says")
-        self.erased.append(left)
+        self.erased_there.append(left)
 
     def _check_words(self, messages: Iterable[Message]) -> None:
         """What people are shown is what models get: the wire form of a message says what its parts say."""
@@ -213,20 +219,24 @@ class _Import:
                 self.store.create(self.tenant, name, self._batches())
                 return
             except Gone as gone:
-                found = {stub.id: stub.erased or "" for stub in gone.stubs if isinstance(stub, Entry)}
-                if found.keys() <= self.stubs.keys():
+                stubs = [stub for stub in gone.stubs if isinstance(stub, Entry)]
+                if {stub.id for stub in stubs} <= {*self.erased_here, *self.came_before}:
                     raise
-                self.stubs |= found
+                self.came_before |= {stub.id for stub in stubs if stub.imported}
+                self.erased_here |= {stub.id: stub.erased or "" for stub in stubs if not stub.imported}
 
     def _batches(self) -> Iterator[Batch]:
         """Stubs come first: a store lets nobody else write while it takes them in, and cannot wait for that later."""
-        stubs = tuple(stub for stub in self.erased if stub.id not in self.stubs)
+        known = {*self.erased_here, *self.came_before}
+        stubs = tuple(stub for stub in self.erased_there if stub.id not in known)
         if stubs:
             yield Batch((), stubs)
         for some in self.waiting.some():
-            entries = (one for one in some if isinstance(one, Entry) and one.id not in self.stubs)
+            whole = [one for one in some if isinstance(one, Entry)]
+            entries = tuple(one for one in whole if one.id not in known)
+            restored = tuple(one for one in whole if one.id in self.came_before)
             records = tuple(self._rename_blobs(one) for one in some if not isinstance(one, Entry))
-            yield Batch(records, tuple(entries), prefixes=tuple(map(self._prefix, records)))
+            yield Batch(records, entries, restored, prefixes=tuple(map(self._prefix, records)))
 
     def _prefix(self, record: Record) -> int | None:
         """Where a record moves the head to."""

@@ -20,6 +20,7 @@ from fanfold.outputs.filters.filter import Shaped
 from fanfold.session import find, outputs
 from fanfold.session.bill import learn_from_bill, record_bill
 from fanfold.session.branch import keep_aside
+from fanfold.session.gc import entries_ever
 from fanfold.session.outputs import own_value
 from fanfold.session.state import State
 
@@ -205,8 +206,8 @@ def append(
     blob: Kept | None = None,
     shape: Shaped | None = None,
 ) -> Entry:
-    """Put a message at the head. What was erased stays erased when a client re-sends it."""
-    stub = state.log.tree.stub(state.log.head, message) if resent else None
+    """Put a message at the head. What was erased here stays erased when a client re-sends it."""
+    stub = _find_stub(state, message) if resent else None
     entry = stub or state.keeping.add(state.log.head, message)
     if entry.id in state.log.ahead:
         state.read_whole()
@@ -219,6 +220,21 @@ def append(
     if results:
         outputs.register(state, entry, calls, blob, shape)
     return entry
+
+
+def _find_stub(state: State, message: Message) -> Entry | None:
+    """The stub of these words at the head, if they were erased here, or in this session before it was exported."""
+    stub = state.log.tree.stub(state.log.head, message)
+    if stub is None or (stub.imported and stub.id not in set(entries_ever(state.log))):
+        return None
+    made = state.log.tree.make(state.log.head, message)
+    if made.id != stub.id or stub.erased is None:
+        return stub
+    # The words are at hand, so what is left of them is made from them: what is stored may have been made up.
+    kept = stub.to_stub(stub.erased)
+    left = replace(made.to_stub(stub.erased, stub.echoes), imported=stub.imported)
+    same = (kept.message, kept.depth) == (left.message, left.depth)
+    return stub if same else state.keeping.exchange(stub, left)
 
 
 def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:

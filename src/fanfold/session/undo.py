@@ -107,8 +107,6 @@ def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
     if target not in dead:
         raise BadEdit(f"{target} is not undone; there is nothing to redo.")
     chosen = tuple(decision for decision, edit in undos if edit == target)
-    if isinstance(pin := log.decisions[target].edit, Pin):
-        _check_shown(state, pin)
     _try(state, chosen, since=log.born[chosen[-1].id])
     return tuple(state.decide(Undo(decision.id), why="redo") for decision in chosen)
 
