@@ -19,7 +19,7 @@ import msgspec
 from fanfold.core.errors import FanfoldError
 from fanfold.inspector.answer import NOBODY, NOTEBOOK, Denied, HttpAnswer, answer_json, write_json
 from fanfold.inspector.desk import Desk
-from fanfold.inspector.looking import Asked, list_sessions
+from fanfold.inspector.looking import Inquiry, list_sessions
 from fanfold.inspector.routes import answer_read, answer_write, status_of
 from fanfold.inspector.safety import MOST_BODY, Doors
 from fanfold.stores.store import Store
@@ -107,7 +107,7 @@ class Inspector:
         raw = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
         place, *words = map(unquote, raw.removeprefix(f"{PREFIX}api/").split("/"))
         name, *rest = words or [""]
-        asked = Asked(tenant=tenant, name=name, query=query)
+        asked = Inquiry(tenant=tenant, name=name, query=query)
         if method == "GET" and (place, words) == ("about", []):
             return answer_json(self._about(tenants))
         if method == "GET" and (place, words) == ("sessions", []):
@@ -121,7 +121,7 @@ class Inspector:
         self.doors.check_write(headers)
         body = _read_json(await _read_body(receive))
         return await to_thread(
-            answer_write, self.desk, Asked(tenant=tenant, name=name, body=body), tuple(rest)
+            answer_write, self.desk, Inquiry(tenant=tenant, name=name, body=body), tuple(rest)
         )
 
     def _about(self, tenants: tuple[str, ...]) -> dict[str, Any]:

@@ -7,25 +7,25 @@ from typing import Any
 
 from fanfold.core.errors import BadInput
 from fanfold.inspector.desk import Seat
-from fanfold.inspector.looking import Asked
+from fanfold.inspector.looking import Inquiry
 from fanfold.session.preview import Preview
 
 SENTENCE = "erase {name}"
 """What a person types before something is destroyed."""
 
 
-def _text(asked: Asked, field: str) -> str:
+def _text(asked: Inquiry, field: str) -> str:
     value = asked.body.get(field)
     if not isinstance(value, str) or not value:
         raise BadInput(f"Say {field!r}, a text.")
     return value
 
 
-def _some(asked: Asked, field: str) -> str | None:
+def _some(asked: Inquiry, field: str) -> str | None:
     return _text(asked, field) if asked.body.get(field) is not None else None
 
 
-def _covers(asked: Asked) -> tuple[str, ...]:
+def _covers(asked: Inquiry) -> tuple[str, ...]:
     given = asked.body.get("covers")
     if not isinstance(given, list) or not given:
         raise BadInput("Say which rows to fold: 'covers' is a list of their ids.")
@@ -33,7 +33,7 @@ def _covers(asked: Asked) -> tuple[str, ...]:
 
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
-ARGUMENTS: Mapping[str, Callable[[Asked], Call]] = {
+ARGUMENTS: Mapping[str, Callable[[Inquiry], Call]] = {
     "undo": lambda asked: ((_some(asked, "edit"),), {"through": bool(asked.body.get("through"))}),
     "redo": lambda asked: ((_some(asked, "edit"),), {}),
     "release": lambda asked: ((_text(asked, "edit"),), {}),
@@ -47,7 +47,7 @@ ARGUMENTS: Mapping[str, Callable[[Asked], Call]] = {
 """What each change takes, and what it is called with."""
 
 
-def change(seat: Seat, asked: Asked) -> dict[str, Any]:
+def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """Make a change, or tell what it would do; either way in the same words."""
     verb = asked.rest[0]
     args, kwargs = ARGUMENTS[verb](asked)
@@ -115,7 +115,7 @@ def _dollars(amount: float) -> str:
     return f"{sign}${abs(amount):,.4f}"
 
 
-def fork(seat: Seat, asked: Asked) -> dict[str, Any]:
+def fork(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """A session of its own on the same messages; this one is not touched."""
     name, fresh = _text(asked, "name"), bool(asked.body.get("fresh"))
     if asked.body.get("dry_run"):
@@ -125,7 +125,7 @@ def fork(seat: Seat, asked: Asked) -> dict[str, Any]:
         return {"dry_run": False, "session": name, "tokens": made.view().tokens, "says": []}
 
 
-def erase(seat: Seat, asked: Asked) -> dict[str, Any]:
+def erase(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """Destroy the content of a message or an output, everywhere in the tenant; the sentence has to be typed."""
     entry, reason = _text(asked, "entry"), _text(asked, "reason")
     sentence = SENTENCE.format(name=entry[:8])

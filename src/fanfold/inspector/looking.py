@@ -37,7 +37,7 @@ _WIDEST = 4_000
 _HITS = 200
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
     """What the page asked for."""
 
     tenant: str
@@ -64,7 +64,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         return self.query.get(name, "") in ("1", "true", "yes")
 
 
-def list_sessions(desk: Desk, asked: Asked) -> list[dict[str, Any]]:
+def list_sessions(desk: Desk, asked: Inquiry) -> list[dict[str, Any]]:
     """The sessions of a tenant as `fanfold ls --json` has them, with shares; the one that was seen last first."""
     found = sorted(desk.store.summaries(asked.tenant), key=lambda one: -one.seen)
     return [
@@ -73,7 +73,7 @@ def list_sessions(desk: Desk, asked: Asked) -> list[dict[str, Any]]:
     ]
 
 
-def overview(seat: Seat, asked: Asked) -> dict[str, Any]:
+def overview(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """How a session stands: figures, what fills the window, frame, pins and notes."""
     chat = seat.chat
     view, edits, pressed = without_any_room(chat.view()), chat.edits(), chat.pressure()
@@ -101,7 +101,7 @@ def overview(seat: Seat, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _client(seat: Seat, asked: Asked) -> str:
+def _client(seat: Seat, asked: Inquiry) -> str:
     """The program that speaks here through the gateway; it owns the history, so nothing is rewound."""
     return next((one.client for one in seat.store.summaries(asked.tenant) if one.name == asked.name), "")
 
@@ -123,7 +123,7 @@ def _note(one: PastEdit) -> dict[str, Any]:
     return {"id": one.decision.id, "name": edit.name, "text": edit.text, "time": one.time}
 
 
-def view_rows(seat: Seat, asked: Asked) -> dict[str, Any]:
+def view_rows(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """The view, or what a past request showed, a page at a time; with `full=1` as `fanfold show --json` prints it."""
     view = _view(seat, asked)
     if asked.flag("full"):
@@ -144,13 +144,13 @@ def view_rows(seat: Seat, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _view(seat: Seat, asked: Asked) -> View:
+def _view(seat: Seat, asked: Inquiry) -> View:
     if "request" in asked.query:
         return seat.chat.sent(asked.number("request", -1))[1]
     return without_any_room(seat.chat.view())
 
 
-def view_row(seat: Seat, asked: Asked) -> dict[str, Any]:
+def view_row(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """One row with all its words, what was recorded in its place, and why it is as it is."""
     view, chat = _view(seat, asked), seat.chat
     row = view.row(asked.rest[0])
@@ -171,7 +171,7 @@ def _message(view: View, row: Row, message: Any, most: int) -> dict[str, Any]:
     return describe_message(message, row.id if row.kind == "entry" else "", view.kept, most)
 
 
-def entry(seat: Seat, asked: Asked) -> dict[str, Any]:
+def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """A message as it was recorded, shown or not, and what happened to it (as `fanfold why --json`)."""
     why, view = seat.chat.why(asked.rest[0]), seat.chat.view()
     message = view.said(why.entry)
@@ -185,7 +185,7 @@ def entry(seat: Seat, asked: Asked) -> dict[str, Any]:
     }
 
 
-def list_edits(seat: Seat, asked: Asked) -> list[dict[str, Any]]:
+def list_edits(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
     """Every edit, newest first: what it hides, how large that is, by whom, when, why, and what became of it."""
     return [_edit(one) for one in reversed(seat.chat.edits())]
 
@@ -223,7 +223,7 @@ def _edit_text(decision: Decision) -> str:
     return " ".join(" ".join(texts).split())[:240]
 
 
-def edit(seat: Seat, asked: Asked) -> dict[str, Any]:
+def edit(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """An edit: before and after side by side, the messages that it covers, and where its lines come from."""
     chat, view = seat.chat, seat.chat.view()
     found = next((one for one in chat.edits() if one.decision.id == asked.rest[0]), None)
@@ -248,7 +248,7 @@ def edit(seat: Seat, asked: Asked) -> dict[str, Any]:
     }
 
 
-def list_requests(seat: Seat, asked: Asked) -> list[dict[str, Any]]:
+def list_requests(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
     """The time line: every request with its bill, the edits before it, and what broke the cache."""
     chat, first = seat.chat, asked.number("from", 0)
     found = []
@@ -260,7 +260,7 @@ def list_requests(seat: Seat, asked: Asked) -> list[dict[str, Any]]:
     return found
 
 
-def request(seat: Seat, asked: Asked) -> dict[str, Any]:
+def request(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """A request: its body line by line, the difference to the one before, cache, bill and estimate."""
     chat, number = seat.chat, _request_number(asked)
     every = chat.requests()
@@ -285,7 +285,7 @@ def request(seat: Seat, asked: Asked) -> dict[str, Any]:
     }
 
 
-def _request_number(asked: Asked) -> int:
+def _request_number(asked: Inquiry) -> int:
     try:
         return int(asked.rest[0])
     except ValueError:
@@ -315,12 +315,12 @@ def _difference(seat: Seat, number: int) -> dict[str, Any]:
     return {**asdict(found), "rows": texts}
 
 
-def request_body(seat: Seat, asked: Asked) -> Any:
+def request_body(seat: Seat, asked: Inquiry) -> Any:
     """The body of a request, alone."""
     return seat.chat.body(_request_number(asked))
 
 
-def list_outputs(seat: Seat, asked: Asked) -> list[dict[str, Any]]:
+def list_outputs(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
     """Everything that has a reference, newest first."""
     return [
         {
@@ -334,7 +334,7 @@ def list_outputs(seat: Seat, asked: Asked) -> list[dict[str, Any]]:
     ]
 
 
-def output(seat: Seat, asked: Asked) -> dict[str, Any]:
+def output(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """An output by lines, as `fanfold cat --json` prints it; long lines are cut."""
     found = seat.chat.output(asked.rest[0])
     start, most = max(1, asked.number("offset", 1)), asked.number("limit", _LINES, _MOST_PAGE)
@@ -346,7 +346,7 @@ def output(seat: Seat, asked: Asked) -> dict[str, Any]:
     return {**told, "offset": start, "lines": lines, "src": None}
 
 
-def grep(seat: Seat, asked: Asked) -> list[dict[str, Any]]:
+def grep(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
     """Search one output, or all, as `fanfold grep --json`; at most 200 lines are returned."""
     pattern, ref = asked.query.get("pattern", ""), asked.query.get("ref")
     ignore = asked.flag("ignore_case")
@@ -362,7 +362,7 @@ def grep(seat: Seat, asked: Asked) -> list[dict[str, Any]]:
     return found[:_HITS]
 
 
-def search(seat: Seat, asked: Asked) -> list[dict[str, Any]]:
+def search(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
     """The messages of the conversation that have some words in them, shown or hidden."""
     words, view = asked.query.get("words", "").casefold(), seat.chat.view()
     if not words:
@@ -397,19 +397,19 @@ def _text(message: Any) -> str:
     return "\n".join(texts)
 
 
-def ledger(seat: Seat, asked: Asked) -> Any:
+def ledger(seat: Seat, asked: Inquiry) -> Any:
     """What each thing has cost so far, the most expensive first."""
     found = seat.chat.ledger()
     lines = [{**asdict(one), "tokens": one.tokens} for one in found.lines[:_HITS]]
     return {"lines": lines, "cost": found.cost, "requests": found.requests, "unbilled": found.unbilled}
 
 
-def next_request(seat: Seat, asked: Asked) -> Any:
+def next_request(seat: Seat, asked: Inquiry) -> Any:
     """What the next request would be, as things are."""
     return seat.chat.preview()
 
 
-def export(desk: Desk, asked: Asked) -> bytes:
+def export(desk: Desk, asked: Inquiry) -> bytes:
     """The session as one file of JSON lines, as `fanfold export` writes it."""
     file = BytesIO()
     export_session(desk.store, asked.name, file, tenant=asked.tenant)

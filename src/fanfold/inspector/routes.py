@@ -9,9 +9,9 @@ from fanfold.core.errors import BadInput, Covered, FanfoldError, Gone, NotFound,
 from fanfold.inspector import changing, looking
 from fanfold.inspector.answer import Denied, HttpAnswer, answer_json
 from fanfold.inspector.desk import Desk, Seat
-from fanfold.inspector.looking import Asked
+from fanfold.inspector.looking import Inquiry
 
-Work = Callable[[Seat, Asked], Any]
+Work = Callable[[Seat, Inquiry], Any]
 READS: Mapping[tuple[str, int], Work] = {
     ("", 0): looking.overview,
     ("view", 0): looking.view_rows,
@@ -38,7 +38,7 @@ WRITES: Mapping[str, Work] = {
 """What is changed in a session."""
 
 
-def answer_read(desk: Desk, asked: Asked, words: tuple[str, ...]) -> HttpAnswer:
+def answer_read(desk: Desk, asked: Inquiry, words: tuple[str, ...]) -> HttpAnswer:
     """Answer a GET on a session: `words` is what stands behind its name in the path."""
     if words == ("export",):
         name = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in asked.name)
@@ -48,18 +48,18 @@ def answer_read(desk: Desk, asked: Asked, words: tuple[str, ...]) -> HttpAnswer:
     work = READS.get((words[0] if words else "", len(words[1:])))
     if work is None:
         raise Denied(404, "There is nothing here by this name.")
-    given = Asked(tenant=asked.tenant, name=asked.name, rest=words[1:], query=asked.query)
+    given = Inquiry(tenant=asked.tenant, name=asked.name, rest=words[1:], query=asked.query)
     return answer_json(desk.use(asked.tenant, asked.name, lambda seat: work(seat, given)))
 
 
-def answer_write(desk: Desk, asked: Asked, words: tuple[str, ...]) -> HttpAnswer:
+def answer_write(desk: Desk, asked: Inquiry, words: tuple[str, ...]) -> HttpAnswer:
     """Answer a POST on a session."""
     work = WRITES.get(words[0]) if len(words) == 1 else None
     if work is None:
         raise Denied(404, "There is no change by this name.")
     if not desk.write and not asked.body.get("dry_run"):
         raise Denied(403, "The inspector only reads here; start it with --write to change something.")
-    given = Asked(tenant=asked.tenant, name=asked.name, rest=words, body=asked.body)
+    given = Inquiry(tenant=asked.tenant, name=asked.name, rest=words, body=asked.body)
     return answer_json(desk.use(asked.tenant, asked.name, lambda seat: work(seat, given)))
 
 
