@@ -28,6 +28,7 @@ FOLDERS = {
     "tokens": "what is counted, and what models there are",
     "plugins": "what other packages offer",
     "dialects": "how it is said to each provider",
+    "deferral": "tools that come when they are needed",
     "outputs": "tool outputs: taken in, filtered, found again",
     "strategies": "what is decided: what to show less of",
     "systems": "the five systems that fanfold covers",

@@ -147,9 +147,9 @@ class Layout:
 
     def view(self, tip: str | None, version: int, **beside: Any) -> View:
         """The rows so far as a frozen value."""
-        if self.frame is None:
-            frame = self.log.frame(self.version)
-            weight = self.scale.frame(frame)
+        frame = self.log.frame(self.version)
+        weight = self.scale.frame(frame, self.rows)  # which tools are there depends on the rows
+        if self.frame is None or self.frame.weight is not weight:
             self.frame = Row(id="frame", kind="frame", messages=frame.system, weight=weight, covers=())
         if self._total is None:
             self._total = sum_up(self.rows)

@@ -5,8 +5,9 @@ However long it is, only a few of its messages are in memory at a time, and the 
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import groupby
@@ -16,12 +17,23 @@ from typing import Any, TypeVar
 import msgspec
 
 from fanfold.config.choice import is_named
-from fanfold.core.edit import Fold, Repair
+from fanfold.core.edit import MOST_DIGITS, Edit, Elide, Fold, Pin, Repair, Undo, covers_of
 from fanfold.core.errors import BadInput, Gone, Moved, StoreFailed
 from fanfold.core.ids import entry_echo, entry_id, unpack
 from fanfold.core.message import Message
 from fanfold.core.prefix import Prefix, number_of, resume
-from fanfold.core.record import Edited, Kept, Move, Opened, Record, Replaced, Told, blobs_of, entries_of
+from fanfold.core.record import (
+    Edited,
+    Inherited,
+    Kept,
+    Move,
+    Opened,
+    Record,
+    Replaced,
+    Told,
+    blobs_of,
+    entries_of,
+)
 from fanfold.core.tree import Entry
 from fanfold.dialects.registry import DIALECTS, dialect_named
 from fanfold.dialects.weigh import misread
@@ -33,6 +45,8 @@ from fanfold.stores.store import SOME, Batch, Store, holder_name, name_of, summi
 
 _LARGE = 1 << 20
 """So many bytes are held, and written at once."""
+_REF = re.compile(rf"[a-z][0-9]{{1,{MOST_DIGITS}}}")
+_PART = re.compile(rf"(?:{ID.pattern})#[0-9]{{1,{MOST_DIGITS}}}")
 B = TypeVar("B", Kept, Told)
 
 
@@ -89,6 +103,8 @@ class _Import:
         """The entries that were erased here, and why."""
         self.came_before: set[str] = set()
         """The entries that another export brought as stubs: they are nothing that was erased here."""
+        self.edits: set[str] = set()
+        """The edits so far."""
         self.holder = holder_name()
         self.whole = False
         head = next(self.lines, {})
@@ -186,6 +202,7 @@ class _Import:
         for id in entries_of(record):
             if id not in self.known:
                 raise self._wrong(f"the entry {id[:12]!r} that this record names is not in this file")
+        self._check_edits(record)
         self._check_words(_messages_of(record))
         if isinstance(record, Opened) and not all(map(is_named, record.strategy)):
             raise self._wrong("a strategy in it is neither a name nor a table with a name")
@@ -193,6 +210,40 @@ class _Import:
             self.needed.setdefault(blob, self.number)
         self.records += 1
         self.waiting.add(record)
+
+    def _check_edits(self, record: Record) -> None:
+        """Edits are numbered one by one, and name only what was there when they were made."""
+        match record:
+            case Edited(decisions=decisions):
+                for decision in decisions:
+                    if decision.id != f"e{len(self.edits) + 1}":
+                        raise self._wrong(f"the edit {decision.id[:12]!r} is not the next one")
+                    self._check_edit(decision.edit)
+                    self.edits.add(decision.id)
+            case Inherited(edits=edits):
+                self._check_rows(edits, self.edits)
+            case Kept(ref=ref) if not _REF.fullmatch(ref) or (
+                record.is_part and not _is_part(record.address)
+            ):
+                raise self._wrong(f"the reference {ref[:12]!r} is none, or stands for nothing")
+
+    def _check_edit(self, edit: Edit) -> None:
+        match edit:
+            case Undo(edit=undone):
+                self._check_rows((undone,), self.edits)
+            case Elide(address=address) if not _is_part(address):
+                raise self._wrong(f"the part {address[:12]!r} is none")
+            case Fold(shows=()):
+                raise self._wrong("a summary in it shows nothing")
+            case Pin(entry=entry):
+                self._check_rows(() if entry is None else (entry,), self.known)
+            case _:
+                self._check_rows((id for id in covers_of(edit) if id not in self.known), self.edits)
+
+    def _check_rows(self, named: Iterable[str], there: Container[str]) -> None:
+        for id in named:
+            if id not in there:
+                raise self._wrong(f"an edit in it names {id[:12]!r}, which is not there before it")
 
     def _take_blob(self, id: str, lines: Iterable[Line]) -> None:
         """An export of an earlier release may call a blob by another name than this one does."""
@@ -278,6 +329,11 @@ class _Import:
 
 def _wrong(number: int, what: str) -> BadInput:
     return BadInput(f"Line {number} of this export: {what}. Export the session again.")
+
+
+def _is_part(address: str) -> bool:
+    """Whether this is the address of a part that an entry may have."""
+    return _PART.fullmatch(address) is not None
 
 
 _dialect = cache(dialect_named)
