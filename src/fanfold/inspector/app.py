@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from asyncio import CancelledError, create_task, sleep, to_thread
+from asyncio import CancelledError, create_task, sleep
 from collections.abc import Collection, Mapping
 from importlib.resources import files
 from logging import getLogger
@@ -22,6 +22,7 @@ from fanfold.inspector.desk import Desk
 from fanfold.inspector.looking import Inquiry, list_sessions
 from fanfold.inspector.routes import answer_read, answer_write, status_of
 from fanfold.inspector.safety import MOST_BODY, Doors
+from fanfold.session.threads import Threads
 from fanfold.stores.store import Store
 
 _LOG = getLogger("fanfold.inspector")
@@ -33,6 +34,8 @@ _MEDIA = {
     "txt": "text/plain",
     "svg": "image/svg+xml",
 }
+WORK, WATCH = Threads("inspector", 8), Threads("inspector-watch", 4)
+"""Looking at sessions may take a while; watching goes on meanwhile."""
 OFTEN = 0.3
 """Seconds between two looks at the store."""
 _BEYOND = 1 << 31
@@ -111,16 +114,16 @@ class Inspector:
         if method == "GET" and (place, words) == ("about", []):
             return answer_json(self._about(tenants))
         if method == "GET" and (place, words) == ("sessions", []):
-            return answer_json(await to_thread(list_sessions, self.desk, asked))
+            return answer_json(await WORK.run(list_sessions, self.desk, asked))
         if place != "sessions" or not name:
             raise Denied(404, "There is nothing here by this name.")
         if method == "GET":
-            return await to_thread(answer_read, self.desk, asked, tuple(rest))
+            return await WORK.run(answer_read, self.desk, asked, tuple(rest))
         if method != "POST":
             raise Denied(405, "The API is read with GET and changed with POST.")
         self.doors.check_write(headers)
         body = _read_json(await _read_body(receive))
-        return await to_thread(
+        return await WORK.run(
             answer_write, self.desk, Inquiry(tenant=tenant, name=name, body=body), tuple(rest)
         )
 
@@ -152,7 +155,7 @@ class Inspector:
         known, quiet = "", 0.0
         try:
             while True:
-                now = await to_thread(self._look, tenant, session)
+                now = await WATCH.run(self._look, tenant, session)
                 quiet += OFTEN
                 if now != known or quiet >= _COMMENT:
                     line = f"data: {now}\n\n" if now != known else ": still here\n\n"
