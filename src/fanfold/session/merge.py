@@ -146,7 +146,8 @@ def _adopt(state: State, alignment: Alignment) -> tuple[list[Pairing], Merged]:
     for at in new:
         append(state, alignment.message(at), resent=True)
     merged = Merged(alignment.at - len(changed), len(new), len(changed))
-    return [*groups, *_new_groups(len(path), new)], merged
+    now_same = [group._replace(same=True) for group in groups]
+    return [*now_same, *_new_groups(len(path), new)], merged
 
 
 def _goes_on(groups: Sequence[Pairing], last: Pairing) -> bool:
