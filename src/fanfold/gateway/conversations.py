@@ -13,13 +13,23 @@ from typing import Any
 import msgspec
 
 from fanfold.core.errors import BadInput
+from fanfold.core.message import Message
 from fanfold.core.view import View
+from fanfold.dialects.dialect import LIMITS, Reply, reply_limit
 from fanfold.dialects.gemini.rest import rest_body
 from fanfold.dialects.http.events import wire_bytes
 from fanfold.dialects.http.request import HttpRequest
 from fanfold.dialects.registry import dialect_named, facts, request_fields
 from fanfold.dialects.tools import function_names
 from fanfold.gateway.headers import Headers
+from fanfold.gateway.hidden import (
+    HiddenRound,
+    Rounds,
+    may_recall,
+    own_calls,
+    put_back,
+    with_recall_tools,
+)
 from fanfold.gateway.identity import Identity, identify
 from fanfold.gateway.keys import Holder
 from fanfold.session.pool import Lease, Pool
@@ -29,6 +39,7 @@ from fanfold.session.threads import Threads
 
 WORK = Threads("gateway", 8)
 _KEPT_NAMES = 10_000
+_KEPT_ROUNDS = 200
 _SMALL = 2
 """A request of fewer bytes than this for each token of its window is surely inside it."""
 _UNSAID = frozenset({"context"})
@@ -56,6 +67,8 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens of what is sent."""
     edits: int
     """How many edits shape it."""
+    recalls: bool = False
+    """Whether the model has the recall tools, and a call to them is answered here."""
 
     def headers(self) -> Headers:
         """What the client is told about it."""
@@ -73,6 +86,8 @@ class Conversations:
         self.pool = Pool(store, filters=(), recall=False)
         self._names: OrderedDict[tuple[str, str, str], str] = OrderedDict()
         """The session that each claim and first message led to."""
+        self._rounds: OrderedDict[tuple[str, str], Rounds] = OrderedDict()
+        """What clients were not told, by tenant and session."""
 
     def _lease(self, name: str, holder: Holder, request: HttpRequest) -> Lease:
         chosen = {"window": holder.window, "strategy": holder.strategy}
@@ -111,42 +126,91 @@ class Conversations:
         return name
 
     def prepare(self, name: str, holder: Holder, request: HttpRequest) -> Managed:
-        """Adopt the history that the client sent, reduce what is too long, and write what is to be sent."""
+        """Adopt the history that the client sent, reduce what is too long, and write what is to be sent.
+
+        The recall tools enter with the first edit, which changes the beginning of the prompt anyway, and stay.
+        """
+        whole = msgspec.structs.replace(
+            request, body=put_back(request, self._rounds.get((holder.tenant, name), ()))
+        )
         with self._lease(name, holder, request) as chat:
-            merged = chat.merge(request.body)
-            return self._write(chat, name, holder, request, merged.params)
+            recalls = may_recall(request) and bool(edits_in(chat.view()))
+            merged = chat.merge(with_recall_tools(whole) if recalls else whole.body)
+            if not recalls and may_recall(request) and _is_due(chat, merged.params, holder.window):
+                recalls, merged = True, chat.merge(with_recall_tools(whole))
+            return self._write(chat, name, holder, request, merged.params, recalls)
 
     def refused(self, managed: Managed, error: Mapping[str, Any]) -> Managed | None:
         """The provider said that it is too long: what to send instead, if anything can be left out."""
         with self._lease(managed.name, managed.holder, managed.asked) as chat:
             if not chat.refused(error):
                 return None
-            merged = chat.merge(managed.asked.body)
-            return self._write(chat, managed.name, managed.holder, managed.asked, merged.params)
+        return self.prepare(managed.name, managed.holder, managed.asked)
+
+    def go_on(self, managed: Managed) -> Managed:
+        """What to send after calls were answered here."""
+        with self._lease(managed.name, managed.holder, managed.asked) as chat:
+            params = dialect_named(managed.asked.dialect).split(managed.asked.body).params
+            return self._write(chat, managed.name, managed.holder, managed.asked, params, True)
 
     def _write(
-        self, chat: Session, name: str, holder: Holder, request: HttpRequest, params: Mapping[str, Any]
+        self,
+        chat: Session,
+        name: str,
+        holder: Holder,
+        request: HttpRequest,
+        params: Mapping[str, Any],
+        recalls: bool,
     ) -> Managed:
         given = {key: value for key, value in params.items() if key not in request_fields() | _UNSAID}
-        sent = chat.request(**given)
+        sent = chat.request(**_with_room(given, holder.window))
         view = chat.view()
         edits = edits_in(view)
-        body = wire_bytes(compose(request, sent)) if edits else None
+        body = wire_bytes(compose(request, sent)) if edits or recalls else None
         return Managed(
-            name=name, holder=holder, asked=request, sent=sent, body=body, after=view.tokens, edits=len(edits)
+            name=name,
+            holder=holder,
+            asked=request,
+            sent=sent,
+            body=body,
+            after=view.tokens,
+            edits=len(edits),
+            recalls=recalls,
         )
 
-    def hear(self, managed: Managed, events: Iterable[Any]) -> None:
+    def answer(self, managed: Managed, reply: Reply) -> tuple[Message, ...]:
+        """Answer the calls of a reply that are for the gateway; returns the answers."""
+        with self._lease(managed.name, managed.holder, managed.asked) as chat:
+            return tuple(chat.answer(call, chat.recall(call)).message for call in own_calls(reply))
+
+    def hide(self, managed: Managed, hidden: HiddenRound) -> None:
+        """Remember what stands around a reply that the client was told."""
+        key = (managed.holder.tenant, managed.name)
+        self._rounds[key] = (*self._rounds.pop(key, ()), hidden)[-_KEPT_ROUNDS:]
+        while len(self._rounds) > _KEPT_NAMES:
+            self._rounds.popitem(last=False)
+
+    def hear(self, managed: Managed, events: Iterable[Any]) -> Reply | None:
         """Record what was answered in a stream; one that broke off is recorded as cut."""
         lease = self._lease(managed.name, managed.holder, managed.asked)
         with lease as chat, chat.listen(events, to=managed.sent) as heard:
             for _ in heard:
                 pass
+        if heard.reply is not None and heard.reply.stop == "cut":
+            self._leave(managed)
+        return heard.reply
 
-    def receive(self, managed: Managed, body: Any) -> None:
+    def _leave(self, managed: Managed) -> None:
+        """Go back before a reply that broke off: it is recorded, and the conversation goes on without it."""
+        with self._lease(managed.name, managed.holder, managed.asked) as chat:
+            tip = managed.sent.sent.tip
+            if tip is not None and chat.head != tip:
+                chat.rewind(tip)
+
+    def receive(self, managed: Managed, body: Any) -> Reply:
         """Record what was answered as a whole."""
         with self._lease(managed.name, managed.holder, managed.asked) as chat:
-            chat.receive(body, to=managed.sent)
+            return chat.receive(body, to=managed.sent)
 
     def close(self) -> None:
         """Close all sessions, and the store."""
@@ -169,14 +233,34 @@ def compose(request: HttpRequest, sent: Mapping[str, Any]) -> dict[str, Any]:
     written = rest_body(sent) if request.dialect == "gemini" else sent
     body: dict[str, Any] = {}
     for key, value in request.body.items():
-        if key in written:
+        if key in written and key not in LIMITS:
             body[key] = written[key]
+        elif key in LIMITS:
+            body[key] = value
         elif key in _UNSAID or key in request_fields() - ours:
             body[key] = value  # all else that is missing is what this request must not have
     body |= {key: written[key] for key in ours & written.keys()}
     for key in _ELSEWHERE.get(request.dialect, ()):
         body.pop(key, None)
     return body
+
+
+def _is_due(chat: Session, params: Mapping[str, Any], window: int | None) -> bool:
+    """Whether the next request would be reduced first."""
+    limit = reply_limit(_with_room(dict(params), window))
+    return chat.pressure(max_tokens=limit).due
+
+
+def _with_room(params: dict[str, Any], window: int | None) -> dict[str, Any]:
+    """The parameters as a budget is to see them: a client that asks for a reply as long as the window leaves no room.
+
+    Claude Code asks for 32,000 tokens, whatever window the gateway was given. What is sent has the client's own limit.
+    """
+    most = window // 4 if window else None
+    return {
+        key: min(value, most) if most and key in LIMITS and type(value) is int else value
+        for key, value in params.items()
+    }
 
 
 def _offers_tools(request: HttpRequest) -> bool:

@@ -10,7 +10,6 @@ record      keep what was answered, in the session that asked for it
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from logging import getLogger
 from typing import TYPE_CHECKING
 
@@ -18,26 +17,22 @@ import msgspec
 from aiohttp import ClientError, ClientResponse
 
 from fanfold.core.errors import BadInput, DoesNotFit, FanfoldError, UnknownModel
-from fanfold.dialects.http.errors import read_error
 from fanfold.dialects.http.events import EVENTS
 from fanfold.dialects.http.request import HttpRequest, read_request
 from fanfold.gateway.client import Client
-from fanfold.gateway.conversations import WORK, Conversations, Managed, Unmanaged
-from fanfold.gateway.headers import Headers, get, to_client, to_upstream
+from fanfold.gateway.conversations import WORK, Managed, Unmanaged
+from fanfold.gateway.headers import Headers, get, to_client
 from fanfold.gateway.keys import Holder
-from fanfold.gateway.route import Destination, upstream_address
-from fanfold.gateway.safety import Refused, unpack
+from fanfold.gateway.lookups import serve_rounds
+from fanfold.gateway.question import ask, ask_until_it_fits, record
+from fanfold.gateway.route import Destination
+from fanfold.gateway.safety import BrokenOff, Refused, unpack
 from fanfold.gateway.stream import Overheard
 
 if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway
 
 _LOG = getLogger("fanfold.gateway")
-_TRIES = 3
-"""So often a request is made smaller because the provider said that it is too long."""
-_LENGTHS = (400, 413, 422)
-"""Statuses with which providers say so."""
-_READABLE = (b"gzip", b"deflate", b"zstd", b"identity")
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,18 +58,21 @@ async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -
     if managed is None:
         response = await ask(gateway, exchange, exchange.body)
         await pass_on(response, client, own)
+        await client.end()
         return
     response, managed, said = await ask_until_it_fits(gateway, exchange, managed)
-    heard = Overheard(
-        response.headers.get("content-type"),
-        response.headers.get("content-encoding"),
-        streams=managed.asked.streams,
-    )
+    if managed.recalls and response.status == 200:
+        await serve_rounds(gateway, exchange, client, response, managed)
+        return
+    heard = Overheard.of(response, streams=managed.asked.streams)
     try:
         await pass_on(response, client, managed.headers(), heard, said)
     finally:
         if response.status == 200:
-            await record(gateway, managed, heard)
+            await record(
+                gateway, managed, heard
+            )  # before the end: whoever has the reply may ask again at once
+    await client.end()
 
 
 # Read
@@ -139,63 +137,6 @@ def _bypass(gateway: Gateway, reason: str, error: Exception) -> Unmanaged:
     return Unmanaged(f"{reason}: {type(error).__name__}")
 
 
-# Ask
-
-
-async def ask_until_it_fits(
-    gateway: Gateway, exchange: Exchange, managed: Managed
-) -> tuple[ClientResponse, Managed, bytes]:
-    """The provider's response, and what was read of it. Where it says that the request is too long, less is sent."""
-    conversations, said = _there(gateway.conversations), b""
-    for _ in range(_TRIES):
-        body = exchange.body if managed.body is None else managed.body
-        response, said = await ask(gateway, exchange, body, managed), b""
-        if response.status not in _LENGTHS:
-            break
-        said = await response.read()
-        packed = response.headers.get("content-encoding")
-        trouble = read_error(response.status, body=unpack(said, packed, 1 << 20))
-        if trouble.kind not in ("too_long", "too_large"):
-            break
-        gateway.metrics.add("refused_too_long")
-        error = {"status_code": response.status, "body": trouble.message, "code": trouble.code}
-        async with gateway.turn(managed.holder.tenant, managed.name):
-            smaller = await WORK.run(conversations.refused, managed, error)
-        if smaller is None:
-            break
-        response.close()
-        managed = smaller
-    return response, managed, said
-
-
-async def ask(
-    gateway: Gateway, exchange: Exchange, body: bytes, managed: Managed | None = None
-) -> ClientResponse:
-    """The provider's response to this body, which goes where the client's request was meant to go."""
-    provider, holder = exchange.to.provider, exchange.holder
-    edited = managed is not None and managed.body is not None
-    headers = to_upstream(exchange.headers, provider, (b"content-encoding",) if edited else ())
-    if managed is not None:
-        headers = [_readable(name, value) for name, value in headers]
-    address = upstream_address(gateway.settings.address(provider), exchange.path)
-    query = _without_key(exchange.query) if holder.own_keys else exchange.query
-    target = f"{address}?{query}" if query else address
-    return await gateway.upstreams.send(exchange.method, target, holder.sign(headers, provider), body)
-
-
-def _readable(name: bytes, value: bytes) -> tuple[bytes, bytes]:
-    """A reply that is listened to is packed in a way that can be unpacked here, or not at all."""
-    if name != b"accept-encoding":
-        return name, value
-    codings = (word.strip() for word in value.split(b","))
-    kept = [word for word in codings if word.partition(b";")[0].lower() in _READABLE]
-    return name, b", ".join(kept) or b"identity"
-
-
-def _without_key(query: str) -> str:
-    return "&".join(pair for pair in query.split("&") if not pair.startswith("key="))
-
-
 # Pass on
 
 
@@ -216,33 +157,6 @@ async def pass_on(
     except (ClientError, OSError) as error:
         if client.gone:
             raise
-        raise Refused(502, "The provider broke off in the middle of its reply.") from error
+        raise BrokenOff(502, "The provider broke off in the middle of its reply.") from error
     finally:
         response.close()
-    await client.end()
-
-
-# Record
-
-
-async def record(gateway: Gateway, managed: Managed, heard: Overheard) -> None:
-    """Keep what was answered. A failure is told in the log: the client has its reply already."""
-    conversations, body = _there(gateway.conversations), heard.body()
-    work: Callable[[], None]
-    if heard.is_stream:
-        work = lambda: conversations.hear(managed, heard.events)  # noqa: E731
-    elif body is not None:
-        work = lambda: conversations.receive(managed, body)  # noqa: E731
-    else:
-        return
-    try:
-        async with gateway.turn(managed.holder.tenant, managed.name):
-            await WORK.run(work)
-    except Exception as error:
-        gateway.metrics.add("bypassed", reason="not recorded")
-        _LOG.warning("A reply in %s could not be recorded: %s.", managed.name, type(error).__name__)
-
-
-def _there(conversations: Conversations | None) -> Conversations:
-    assert conversations is not None  # whatever is managed is managed by somebody
-    return conversations

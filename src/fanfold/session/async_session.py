@@ -132,6 +132,7 @@ class AsyncSession(Verbs):
     output = awaitable(Session.output)
     outputs = awaitable(Session.outputs)
     tools = awaitable(Session.tools)
+    find_tool = awaitable(Session.find_tool)
     gc = awaitable(Session.gc)
     refresh = awaitable(Session.refresh)
     close = awaitable(Session.close)

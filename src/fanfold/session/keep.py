@@ -82,10 +82,18 @@ class Keeping:
         return self._written < len(self.log.records) or bool(self.entered or self.restored)
 
     def add(self, parent: str | None, message: Message) -> Entry:
-        """Put a message after its parent, to be stored; by this session too, if another one is about to."""
+        """Put a message after its parent, to be stored; by this session too, if another one is about to.
+
+        What was erased here comes back as its stub. What an export says was erased was not erased here: these words
+        take the place of such a stub, and so do they where a stub stands at another place than its id proves.
+        """
         tree = self.log.tree
         with self.tenant.lock:
             entry = tree.place(parent, message)
+            if entry.erased is not None and (entry.imported or entry.parent != parent):
+                if entry.id in tree.path(parent):
+                    raise Corrupt("An imported message stands before itself. Import that session again.")
+                return self.exchange(entry, tree.make(parent, message))
             if entry.id not in tree or entry.id in self.tenant.waiting:
                 self._await(entry)
                 tree.put(entry)
@@ -128,7 +136,10 @@ class Keeping:
 
     def restore(self, stub: Entry, message: Message) -> Entry:
         """Put content back that was erased; only for a caller who says so."""
-        entry = msgspec.structs.replace(stub, message=message, erased=None)
+        return self.exchange(stub, msgspec.structs.replace(stub, message=message, erased=None))
+
+    def exchange(self, stub: Entry, entry: Entry) -> Entry:
+        """Put an entry in the place of a stub, to be stored there."""
         self.restored.append((stub, entry))
         self.log.tree.put(entry)
         return entry

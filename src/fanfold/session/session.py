@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 from fanfold.asking.drive import Asker, drive
 from fanfold.core.edit import Decision
 from fanfold.core.errors import BadInput, Gone, Moved
-from fanfold.core.message import Call, Part
+from fanfold.core.message import Call, Message, Part
 from fanfold.core.plan import Answer, Ask, Outcome
 from fanfold.core.record import Answered, Branched, Kept, Record, Sent
 from fanfold.core.tree import Entry
@@ -310,6 +310,10 @@ class Session(Verbs):
     def recall(self, call: Call) -> str:
         """What such a tool answers to a call; record it with `answer`. With `recall` on, `receive` does both."""
         return self._do(find.recall, call)
+
+    def find_tool(self, call: Call) -> Message:
+        """The message that answers a call of `find_tool`; record it with `add`. With `defer`, `receive` does both."""
+        return self._do(find.find_tool, call)
 
     def gc(self, *, delete: bool = False, hidden: bool = False) -> Garbage:
         """Blobs that no session refers to, and apart from them outputs that every branch of every session hides.

@@ -32,7 +32,7 @@ from fanfold.core.tree import Entry
 from fanfold.core.view import View
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import function_names
-from fanfold.dialects.weigh import Gauge, framed
+from fanfold.dialects.weigh import Gauge, Offer, framed
 from fanfold.outputs.filters.clip import Clip
 from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.references import shelved
@@ -67,10 +67,10 @@ class State:
         self.keeping, last, damage = read or LoadedSession.from_store(terms.tenant, terms.name)
         self.log: Final = self.keeping.log
         self.keeping.describe = partial(summarize, self)
-        self.gauge: Final = Gauge(terms.meter, terms.dialect)
+        self.deferral: Final = terms.deferral()
+        self.gauge: Final = Gauge(terms.meter, terms.dialect, self.deferral.offer)
         self.aftermath = Aftermath()
-        self.judged = Judged()
-        self.resent = Resent()
+        self.judged, self.resent = Judged(), Resent()
         self.projection: Final = Projection(self.log, self.gauge, terms.name, refs=bool(terms.recall))
         self.indexes: Final[dict[str, LineIndex]] = {}
         """Where the lines of the outputs begin that were last read."""
@@ -178,8 +178,20 @@ class State:
         limits = self.limits()
         return replace(in_window(self.view(), limits), room=limits.limit)
 
-    def frame(self) -> tuple[Frame, tuple[str, ...]]:
-        """System prompt and tools as they are sent, and what of them is not."""
+    def offer(self, forced: str | None = None) -> Offer:
+        """System prompt and tools as they are sent now; `forced` is the tool that the model has to call."""
+        frame = self.log.frame()
+        if (offer := self.deferral.offer(frame, self.view().rows, forced)) is not None:
+            return offer
+        sent, left_out = self._whole_frame()
+        return Offer(sent, sent, left_out, ())
+
+    @property
+    def has_waiting_tools(self) -> bool:
+        """Whether some tools of the frame come when they are needed."""
+        return bool(self.deferral.catalog(self.log.frame()).waiting)
+
+    def _whole_frame(self) -> tuple[Frame, tuple[str, ...]]:
         frame = self.log.frame()
         if self._frame is None or (self._frame[0] is not frame and self._frame[0] != frame):
             self._frame = (frame, framed(frame, self.dialect))

@@ -19,9 +19,6 @@ from fanfold.core.errors import BadInput
 if TYPE_CHECKING:
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
-if TYPE_CHECKING:
-    import asyncio
-
 
 P = ParamSpec("P")
 T = TypeVar("T")

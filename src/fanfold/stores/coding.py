@@ -50,6 +50,7 @@ class _KeptEntry(msgspec.Struct, frozen=True, array_like=True):
     body: Any = None
     echoes: tuple[str, ...] = ()
     prefix: str = ""
+    imported: bool = False
 
 
 _RECORDS: msgspec.msgpack.Decoder[Record] = msgspec.msgpack.Decoder(Record, ext_hook=read_extension)
@@ -158,7 +159,13 @@ class Coding:
         """An entry as bytes, without its id and its parent's."""
         message, wire = entry.message, entry.message.wire
         kept = _KeptEntry(
-            entry.echo, entry.depth, entry.erased, message, echoes=entry.echoes, prefix=entry.prefix
+            echo=entry.echo,
+            depth=entry.depth,
+            erased=entry.erased,
+            message=message,
+            echoes=entry.echoes,
+            imported=entry.imported,
+            prefix=entry.prefix,
         )
         if wire is not None and self._reads(message, wire):
             kept = msgspec.structs.replace(kept, message=None, dialect=wire.dialect, body=wire.body)
@@ -192,6 +199,7 @@ class Coding:
             erased=kept.erased,
             echoes=kept.echoes,
             prefix=kept.prefix,
+            imported=kept.imported,
         )
         return entry if entry.erased is None else entry.to_stub(entry.erased)
 

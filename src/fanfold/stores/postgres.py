@@ -144,14 +144,18 @@ class Postgres(SQLStore):
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first. Its stubs are marked; nobody appends the same words meanwhile."""
-        if not batch.stubs:
+        if not batch.stubs and not batch.restored:
             return self._append(tenant, session, batch, expect)[0]
         with self.server.writing():
             self.rows("lock_owner", tenant=as_bytes(tenant))
             stored, values = self._append(tenant, session, batch, expect)
-            erased = [entry.erased is not None for entry in batch.entries]
-            ids, bodies = (list(compress(values[name], erased)) for name in ("ids", "bodies"))
-            self.rows("mark_stubs", tenant=as_bytes(tenant), ids=ids, bodies=bodies)
+            if batch.restored:
+                parents = [as_bytes(entry.parent or "") for entry in batch.restored]
+                self.rows("change_parents", tenant=as_bytes(tenant), ids=values["again"], parents=parents)
+            erased = [entry.erased is not None for entry in (*batch.entries, *batch.restored)]
+            ids, bodies = (values["ids"] + values["again"], values["bodies"] + values["contents"])
+            stubs = {"ids": list(compress(ids, erased)), "bodies": list(compress(bodies, erased))}
+            self.rows("mark_stubs", tenant=as_bytes(tenant), **stubs)
         return stored
 
     def _append(

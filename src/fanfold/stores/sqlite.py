@@ -281,8 +281,7 @@ class SQLite(SQLStore):
             self.register.fill()
         self.register.expect(end.number, end.key(end.seq))
         for entry in batch.restored:
-            body = self.coding.entry(entry, tenant)
-            self.database.do("change_entry", (body, end.tenant, as_bytes(entry.id)))
+            self._change_entry(tenant, end.tenant, entry)
         known = {entry.id: self._entry(tenant, entry.id) for entry in batch.entries}
         refuse_stubs(known.values())
         there = {as_bytes(id) for id, entry in known.items() if entry is not None}
@@ -394,11 +393,17 @@ class SQLite(SQLStore):
             with self._writing():
                 owner = self.owner(tenant)
                 self.register.fill()
-                self.database.do("change_entry", (self.coding.entry(stub, tenant), owner, as_bytes(stub.id)))
+                self._change_entry(tenant, owner, stub)
                 self.database.do("forget_checkpoints", (owner,))
                 for session in self._all_sessions(tenant):
                     self._scrub(tenant, session, scrub)
             self.database.scour()
+
+    def _change_entry(self, tenant: str, owner: int | None, entry: Entry) -> None:
+        parent = as_bytes(entry.parent) if entry.parent is not None else None
+        self.database.do(
+            "change_entry", (self.coding.entry(entry, tenant), owner, as_bytes(entry.id), parent)
+        )
 
     def _all_sessions(self, tenant: str) -> list[str]:
         """The names of all sessions of a tenant; `Corrupt` if one is damaged, for then nobody knows what it needs."""

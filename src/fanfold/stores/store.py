@@ -45,7 +45,7 @@ class Batch(msgspec.Struct, frozen=True):
     entries: tuple[Entry, ...] = ()
     """Entries that are new to the tenant, as far as the session knows."""
     restored: tuple[Entry, ...] = ()
-    """Entries that were erased, and whose content was said again."""
+    """Entries to put in the place of stubs: their content was said again. A stub may get another place or role, too."""
     prefixes: tuple[int | None, ...] = ()
     """Where each record moves the head to, as the number of a prefix; None for records that do not."""
     summary: Summary | None = None
@@ -54,7 +54,7 @@ class Batch(msgspec.Struct, frozen=True):
     @property
     def stubs(self) -> tuple[Entry, ...]:
         """Those of its entries that come without their content: it was erased where they were exported."""
-        return tuple(entry for entry in self.entries if entry.erased is not None)
+        return tuple(entry for entry in (*self.entries, *self.restored) if entry.erased is not None)
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -308,12 +308,14 @@ class Tenants:
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
         """Write a new session, as one batch."""
-        records, entries, prefixes = list[Record](), list[Entry](), list[int | None]()
+        records, entries, restored = list[Record](), list[Entry](), list[Entry]()
+        prefixes = list[int | None]()
         for batch in batches:
             records += batch.records
             entries += batch.entries
+            restored += batch.restored
             prefixes += (*batch.prefixes, *[None] * (len(batch.records) - len(batch.prefixes)))
-        whole = Batch(tuple(records), tuple(entries), prefixes=tuple(prefixes))
+        whole = Batch(tuple(records), tuple(entries), tuple(restored), prefixes=tuple(prefixes))
         return self.append(tenant, session, whole, expect=0)  # type: ignore[attr-defined, no-any-return]
 
     def read_entries(self, tenant: str, ids: Sequence[str]) -> Iterator[Entry]:
