@@ -283,7 +283,7 @@ class Log:
 
     def pinned_since(self, made: int, version: int | None = None) -> Iterator[tuple[Decision, Pin]]:
         """The pins that stand, with each decision about them after a version: when they were made, or brought back."""
-        if self.born.get(self.lasting[-1], 0) > made:
+        if self.lasting and self.born.get(self.lasting[-1], 0) > made:
             pins = dict(self.pins(version))
             for id in self.lasting:
                 if (pin := pins.get(self.meant(id))) and made < self.born.get(id, 0) <= (

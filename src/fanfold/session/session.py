@@ -49,6 +49,7 @@ from fanfold.session.record import Listening
 from fanfold.session.request import SentRequest
 from fanfold.session.state import State
 from fanfold.session.traces import is_told
+from fanfold.stores.fibers import FiberLock
 from fanfold.text.plain import plain_text
 from fanfold.tokens.pressure import Pressure
 
@@ -64,7 +65,7 @@ class Verbs:
 
     def __init__(self, state: State | Callable[[], State]) -> None:
         self._held = state
-        self._opening = threading.Lock()
+        self._opening = FiberLock()
         self._driver: object = None
         """The request or reduction that is under way, whatever it is."""
 
