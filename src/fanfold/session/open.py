@@ -38,7 +38,7 @@ from fanfold.session.merge import reframe
 from fanfold.session.session import Session
 from fanfold.session.state import State, tool_names
 from fanfold.session.terms import Terms
-from fanfold.stores.opening import is_remote, is_there, open_store
+from fanfold.stores.opening import is_awaited, is_remote, is_there, open_store
 from fanfold.stores.store import Store, Tenant
 from fanfold.strategies.auto import Auto, auto
 from fanfold.strategies.fallbacks import FALLBACKS
@@ -110,7 +110,7 @@ def _arguments(
     - `model`: the model's name, in any usual spelling; its limits, prices and tokenizer are known.
     - `dialect`: `openai.chat`, `openai.responses`, `anthropic` or `gemini`; by default that of the model's provider.
     - `window`, `budget`: tokens of the context window, or all limits and thresholds; either of them, or a `model`.
-    - `system`, `tools`, `volatile`: the system prompt, the tools, and lines of the prompt that change (by a text in it).
+    - `system`, `tools`, `volatile`: the system prompt, the tools, and lines of it that change, by a text in them.
     - `store`, `tenant`: `sqlite:agent.db`, `postgresql://…`, or a store (default: `memory`); tenants share nothing.
     - `labels`: what you want to know of it in a list of sessions, such as its client; remembered, never sent.
     - `preset`: a documented system; what is given beside it wins. `profile`: whose threshold of the settings holds.
@@ -149,7 +149,8 @@ def aopen(name: str, options: Options) -> AsyncSession:
     check_summarizer(options)  # at once: the store is opened later
     dialect = options.dialect or dialect_for(options.model)
     asked = model_to_ask(options.summarizer, options.model, dialect, awaited=True)
-    return AsyncSession(lambda: open_state(name, options), async_asker(asked), remote=True)
+    awaited = is_awaited(options.store)
+    return AsyncSession(lambda: open_state(name, options), async_asker(asked), remote=True, awaited=awaited)
 
 
 def open_once(name: str, options: Options) -> Session:
@@ -175,7 +176,8 @@ def async_session(state: State, options: Options) -> AsyncSession:
     from fanfold.session.async_session import AsyncSession
 
     asked = model_to_ask(options.summarizer, state.terms.model, state.terms.dialect.name, awaited=True)
-    return AsyncSession(state, async_asker(asked), remote=state.terms.tenant.store.remote)
+    store = state.terms.tenant.store
+    return AsyncSession(state, async_asker(asked), remote=store.remote, awaited=is_awaited(store))
 
 
 def sync_session(state: State, options: Options) -> Session:

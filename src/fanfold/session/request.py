@@ -174,8 +174,11 @@ def _weigh_forced(state: State, params: Mapping[str, Any]) -> Weight:
     return Weight(max(0, tokens[0] - tokens[1]), 0)
 
 
-def repair(state: State, request: Request) -> Request:
-    """Record repairs until the rows obey the provider's rules, or nothing more can be done."""
+def repair(state: State, request: Request, *, keep: bool = True) -> Request:
+    """Record repairs until the rows obey the provider's rules, or nothing more can be done.
+
+    They are stored at once, unless the caller only looks and takes them back (`keep`).
+    """
     for _ in range(_ROUNDS):
         if not violations(state, request):
             break
@@ -186,7 +189,8 @@ def repair(state: State, request: Request) -> Request:
         if not draft.decisions:
             break
         state.commit(draft.decisions)
-        state.store()
+        if keep:
+            state.store()
         request = look(state, request)
     return request
 

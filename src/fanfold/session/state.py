@@ -44,6 +44,8 @@ from fanfold.session.summarize import summarize
 from fanfold.session.terms import Terms
 from fanfold.stores import checkpoint
 from fanfold.stores.checkpoint import Checkpoint
+from fanfold.stores.fibers import FiberLock, worker
+from fanfold.stores.opening import is_awaited
 from fanfold.tokens.learning import sound
 from fanfold.tokens.units import in_window
 
@@ -63,7 +65,7 @@ class State:
     ) -> None:
         self.terms: Final = terms
         self.dialect: Final = terms.dialect
-        self.lock: Final = threading.RLock()
+        self.lock: Final = FiberLock() if is_awaited(terms.tenant.store) else threading.RLock()
         self.keeping, last, damage = read or LoadedSession.from_store(terms.tenant, terms.name)
         self.log: Final = self.keeping.log
         self.keeping.describe = partial(summarize, self)
@@ -88,7 +90,7 @@ class State:
         """The frame last sent, as it was recorded and as it goes over the wire."""
         self._tools: tuple[Frame, frozenset[str]] | None = None
         self._closed = False
-        self._worker: int | None = None
+        self._worker: object = None
         """The thread in which a unit of work is under way."""
         self._torn = False
         """Whether one was broken off, so that what is here may be neither what was before nor what came of it."""
@@ -399,7 +401,7 @@ class State:
                 raise Corrupt(self._damage)
             self._freshen()
             self._waiting = dict(self._open_calls)
-            self._worker, self._torn, torn = threading.get_ident(), True, True
+            self._worker, self._torn, torn = worker(), True, True
             try:
                 done = work()
                 self.store()
@@ -486,7 +488,7 @@ class State:
         Never waits for the thread at work: it may wait for this one, to renew the session that this one works on.
         """
         self._stale = True
-        if self._worker == threading.get_ident():
+        if self._worker == worker():
             self._renew()
         elif self.lock.acquire(blocking=False):
             try:
