@@ -197,7 +197,7 @@ class Conversations:
         view = chat.view()
         edits = edits_in(view)
         # What a client leaves to a server's memory is sent in full: the provider need not have stored it.
-        changed = edits or recalls or "previous_response_id" in expand(request)[0].body
+        changed = edits or recalls or expand(request)[0].body.get("previous_response_id") is not None
         body = wire_bytes(compose(request, sent)) if changed else None
         return Managed(
             name=name,

@@ -10,6 +10,7 @@ record      keep what was answered, in the session that asked for it
 from __future__ import annotations
 
 import json
+from asyncio import shield
 from logging import getLogger
 from time import time
 from typing import TYPE_CHECKING
@@ -75,9 +76,8 @@ async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -
         await pass_on(response, client, managed.headers(), heard, said)
     finally:
         if response.status == 200:
-            await record(
-                gateway, managed, heard
-            )  # before the end: whoever has the reply may ask again at once
+            # Before the end, for whoever has the reply may ask again at once; and whole, even if the client goes.
+            await shield(record(gateway, managed, heard))
     await client.end()
 
 
