@@ -123,7 +123,7 @@ def test_what_would_hide_a_later_pin_is_not_redone(what: str) -> None:
         chat.pin(PINS[what](chat))
         for refused in (lambda: chat.redo("e1"), lambda: chat.undo(undone[0].id)):
             with pytest.raises(
-                fanfold.BadEdit, match="e1 would hide what was pinned since; unpin that first"
+                fanfold.BadEdit, match=r"e1 would hide what was pinned since \(e\d\); unpin that first"
             ):
                 refused()
         assert RULE in shown(chat)

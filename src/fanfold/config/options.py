@@ -53,6 +53,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     fallback: tuple[Strategy, ...] = FALLBACKS
     filters: tuple[Filter, ...] | None = None
     recall: bool | None = None
+    defer: float | None = None
     meter: Meter | None = None
     summarizer: Any = None
     summarizer_window: int | None = None
@@ -167,6 +168,10 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "a list of functions `(view, budget) -> edits`",
     ),
     "recall": (lambda value: isinstance(value, bool), "True or False"),
+    "defer": (
+        lambda value: isinstance(value, bool) or (isinstance(value, int | float) and -1 <= value < 1),
+        "True, False, or the share of the window that the schemas of tools may take, such as 0.1",
+    ),
     "summarizer": (
         _is_summarizer,
         "the name of a model, a client of its SDK, a Model, or a function of a question",
@@ -232,6 +237,7 @@ MAKERS: dict[str, Callable[[Any], Any]] = {
         value, "A filter", "filters", "text", "tool", "arguments", result="text | None"
     ),
     "meter": lambda value: meter_for(value, None),
+    "defer": lambda value: (0.0 if value else -1.0) if isinstance(value, bool) else float(value),
     "summarizer": _summarizer,
 }
 """Options that are more than a plain value."""

@@ -159,6 +159,8 @@ class Sent(msgspec.Struct, frozen=True, gc=False, tag="sent", omit_defaults=True
     """Those of its tokens that the model's own tokenizer did not count."""
     hidden: int = 0
     """Tokens of sealed reasoning that may be billed on top."""
+    loaded: tuple[str, ...] = ()
+    """The tools that wait until they are needed, and were needed here."""
 
 
 class Billed(msgspec.Struct, frozen=True, tag="billed"):
@@ -229,6 +231,8 @@ class Opened(msgspec.Struct, frozen=True, tag="opened", omit_defaults=True):
     window: int | None = None
     strategy: tuple[Any, ...] = ()
     """How to reduce, where that was said by names: each one a name, or a table with a name."""
+    defer: float | None = None
+    """The share of the window that tool schemas may take before they wait; below 0: they never wait."""
     labels: dict[str, str] = {}
     """What the caller says of it: its client, the client's own id."""
     parent: str = ""

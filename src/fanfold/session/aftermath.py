@@ -41,5 +41,7 @@ class Resent(msgspec.Struct):
     bodies: list[Any] = []
     ids: list[str] = []
     """The entries that the bodies stand for."""
+    groups: list[Any] = []
+    """Which bodies are which entries (`align.py`)."""
     frame: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())
     """The system prompt and the tools."""

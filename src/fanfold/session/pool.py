@@ -28,7 +28,8 @@ from fanfold.session.recognize import Found, Meant, recognize
 from fanfold.session.session import Session
 from fanfold.session.state import State
 from fanfold.session.weighing import bytes_of
-from fanfold.stores.opening import is_remote, open_store
+from fanfold.stores.fibers import FiberLock
+from fanfold.stores.opening import is_awaited, is_remote, open_store
 from fanfold.stores.store import Store, Tenants
 from fanfold.stores.summary import Summary
 
@@ -63,7 +64,7 @@ class _Slot:
     """The place of one session in a pool."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = FiberLock()
         """Held while the session is opened or closed. Whoever holds it may take the pool's lock, not the reverse."""
         self.given: dict[str, Any] = {}
         self.options = Options()
@@ -131,10 +132,11 @@ class Pool:
         check_names(options, OPTIONS)
         self._named = store
         self._store: Store | None = None
-        self._remote = is_remote(store)
+        self._remote, self._awaited = is_remote(store), is_awaited(store)
         self._options = {"on_moved": "reapply", **options}
         self._memory, self._idle, self._clock = memory, idle, clock
         self._lock = threading.Lock()
+        self._store_lock = FiberLock()
         self._slots: OrderedDict[Key, _Slot] = OrderedDict()
         """The one that was left longest ago comes first."""
         self._bytes = 0
@@ -144,7 +146,7 @@ class Pool:
     @property
     def store(self) -> Store:
         """The store; one that is given by name is opened when it is first needed, and closed with the pool."""
-        with self._lock:
+        with self._store_lock:
             if self._store is None:
                 self._store = open_store(self._named)
                 if isinstance(self._store, Tenants):
@@ -268,8 +270,10 @@ class Pool:
             slot.close()
             with self._lock:
                 self._resize(slot, 0)
-                if not slot.users:
-                    self._slots.pop(key, None)
+                if (
+                    not slot.users and self._slots.get(key) is slot
+                ):  # else somebody else closed it, and it is open again
+                    del self._slots[key]
             return was_live
         finally:
             slot.lock.release()
@@ -331,16 +335,17 @@ class Pool:
         """
         from asyncio import CancelledError, shield  # late: whoever stays synchronous does not pay for it
 
-        from fanfold.session.threads import STORE
+        from fanfold.session.threads import STORE, start_fiber
 
         if not self._remote:
             return work()
-        working = STORE.start(work)
+        start: Callable[..., Any] = start_fiber if self._awaited else STORE.start
+        working = start(work)
         try:
             return await shield(working)
         except CancelledError:
             if undo is not None:
-                working.add_done_callback(lambda done: None if done.exception() else STORE.start(undo))
+                working.add_done_callback(lambda done: None if done.exception() else start(undo))
             raise
 
 

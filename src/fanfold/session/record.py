@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -121,14 +121,14 @@ def _take_reply(state: State, reply: Reply, to: object) -> Reply:
     sent = _answered_request(state, to)
     if to is not None and sent is not None and sent.tip != state.log.head:
         return _take_aside(state, reply, sent)
-    before = state.log.version
+    before, loaded = state.log.version, state.offer().loaded if state.has_waiting_tools else ()
     state.aftermath.refusals = 0
     entries = [append(state, message) for message in reply.messages]
     if reply.id is not None:
         state.write(Replied(reply.id, state.log.head))
     if reply.usage is not None and sent is not None:
         learn_from_bill(state, reply, sent, [entry.id for entry in entries], before)
-    return _answer_recalls(state, reply) if state.recall else reply
+    return _answer_own(state, reply, loaded)
 
 
 def _answered_request(state: State, to: object) -> Sent | None:
@@ -153,14 +153,26 @@ def _take_aside(state: State, reply: Reply, sent: Sent) -> Reply:
     return reply
 
 
-def _answer_recalls(state: State, reply: Reply) -> Reply:
-    """Answer the recall tools at once; the rest is the caller's."""
-    calls = [call for call in reply.calls if call.name in RECALL and call.id in state.open_calls]
-    for call in calls:
+def _answer_own(state: State, reply: Reply, loaded: Sequence[str]) -> Reply:
+    """Answer at once what the session answers itself: recall, and the search for tools. The rest is the caller's."""
+    answered: list[str] = []
+    for call in reply.calls:
+        if call.id in state.open_calls and _answers(state, call, loaded):
+            answered.append(call.id)
+    return replace(reply, recalled=tuple(answered)) if answered else reply
+
+
+def _answers(state: State, call: Call, loaded: Sequence[str]) -> bool:
+    """Answer a call, if that is the session's task; `loaded` are the waiting tools that the model had before it."""
+    if state.recall and call.name in RECALL:
         taken = outputs.take_in(state, find.recall(state, call))
         state.hold(taken.holder)
         answer(state, outputs.shape(state, call, taken))
-    return replace(reply, recalled=tuple(call.id for call in calls)) if calls else reply
+        return True
+    message = find.tool_answer(state, call, loaded)
+    if message is not None:
+        append(state, message)
+    return message is not None
 
 
 def answer(state: State, arrival: outputs.Arrival, *, error: bool = False, again: bool = False) -> Entry:

@@ -28,6 +28,7 @@ from fanfold.stores.coding import (
     known_dialects,
     new_key,
 )
+from fanfold.stores.fibers import can_run
 from fanfold.stores.sealing import as_bytes, checkpoint_place, place_at, session_place, summary_place
 from fanfold.stores.server import DatabaseServer
 from fanfold.stores.sql_store import Part, Recent, Row, SQLStore, changed_key
@@ -73,6 +74,7 @@ class Postgres(SQLStore):
         """Where sessions' logs ended when they were last seen."""
         own, format = self._check_seal()
         self.files = blob_place(blobs, own) if blobs is not None else None
+        self.awaits = self.files is None and can_run()
         if format != FORMAT:
             with self.server.writing():  # whoever comes second finds it done
                 self._mark, format = self.rows("lock_seal")[0]

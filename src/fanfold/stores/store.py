@@ -295,6 +295,8 @@ class Tenants:
     """It belongs to whoever opened it."""
     remote = False
     """It waits for no network."""
+    awaits = False
+    """Whether it waits in the event loop, where its caller is a fiber; else asyncio waits for it in a thread."""
     pools = 0
     """How many pools use it: they keep it open, also while no session is."""
 
