@@ -6,8 +6,9 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 import msgspec
 
+from fanfold.core.echo import entry_echo, is_former
 from fanfold.core.errors import Corrupt, NotFound
-from fanfold.core.ids import digest, entry_echo, entry_id
+from fanfold.core.ids import digest, entry_id, former_echo
 from fanfold.core.message import Message, replace_part
 from fanfold.core.prefix import START, Prefix, goes_on, resume
 
@@ -179,7 +180,9 @@ class Tree:
         entry = self[id]
         if entry.erased is not None and entry_id(entry.parent, message) == id:
             return True
-        return bool(entry.destroyed) and self.echo(entry.parent, message) in entry.destroyed
+        return bool(entry.destroyed) and any(
+            echo in entry.destroyed for echo in self._echoes(entry.parent, message)
+        )
 
     def echo(self, parent: str | None, message: Message) -> str:
         """The echo that a message has after this parent."""
@@ -196,9 +199,26 @@ class Tree:
         exact = self.entries.get(entry_id(parent, message))
         if exact is not None and exact.erased is not None and exact.parent == parent:
             return exact
-        echo = self.echo(parent, message)
-        known = (self[id] for id in stubs.get(echo, ()))
-        return next((one for one in known if echo in one.destroyed and _may_stand_for(one, message)), None)
+        for echo in self._echoes(parent, message):
+            for id in stubs.get(echo, ()):
+                if echo in self[id].destroyed and _may_stand_for(self[id], message):
+                    return self[id]
+        return None
+
+    def _echoes(self, parent: str | None, message: Message) -> Iterator[str]:
+        """The echoes by which a message after this parent may be known: the present one, and that of 0.1."""
+        yield self.echo(parent, message)
+        if any(map(is_former, self._stubs.get(parent, ()))):
+            yield former_echo(self._former(parent), message)
+
+    def _former(self, id: str | None) -> str | None:
+        """The echo that an entry had in 0.1: made again from the last one that is left of that time."""
+        above = list(self._above(id, lambda entry: not is_former(entry.echo)))
+        first = above[-1].parent if above else id
+        echo = self[first].echo if first is not None else None
+        for entry in reversed(above):
+            echo = former_echo(echo, entry.message)
+        return echo
 
     def erase(self, id: str, reason: str, echoes: Iterable[str] = ()) -> Entry:
         """Replace the content of an entry by a stub; its id and place stay, and by what echoes it is known."""

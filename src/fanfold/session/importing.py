@@ -12,14 +12,15 @@ from contextlib import suppress
 from functools import cache
 from itertools import groupby
 from tempfile import SpooledTemporaryFile
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from fanfold.config.choice import is_named
+from fanfold.core.echo import entry_echo, is_former
 from fanfold.core.edit import MOST_DIGITS, Edit, Elide, Fold, Pin, Repair, Undo, covers_of
 from fanfold.core.errors import BadInput, Gone, Moved, StoreFailed
-from fanfold.core.ids import entry_echo, entry_id, unpack
+from fanfold.core.ids import entry_id, former_echo, unpack
 from fanfold.core.message import Message
 from fanfold.core.prefix import Prefix, number_of, resume
 from fanfold.core.record import (
@@ -80,6 +81,21 @@ def _is_there(name: str) -> BadInput:
     return BadInput(f"There is a session {name!r} already; import it under another name.")
 
 
+class _Above(NamedTuple):
+    """An entry, as the one after it needs to know it."""
+
+    depth: int = -1
+    said: str | None = None
+    """Its echo as the file has it: 0.1 made others."""
+    echo: str | None = None
+    prefix: Prefix = Prefix()
+
+
+def _echo_again(like: str, above: _Above, message: Message) -> str:
+    """The echo of a message, made as one in the file was."""
+    return (former_echo if is_former(like) else entry_echo)(above.said, message)
+
+
 class _Import:
     """What is read of a session so far. Blobs are written at once, for nobody sees them yet; the rest at the end."""
 
@@ -91,8 +107,8 @@ class _Import:
         self.waiting = _Waiting(store.coding if isinstance(store, Coded) else Coding())
         self.records = 0
         """How many there are."""
-        self.known: dict[str, tuple[str, int, Prefix]] = {}
-        """The echo and the depth of every entry, and the conversation up to it."""
+        self.known: dict[str, _Above] = {}
+        """What an entry needs to know of the one before it."""
         self.blobs: dict[str | None, str] = {}
         """What the blobs are called here, by their names in the file."""
         self.needed: dict[str, int] = {}
@@ -154,27 +170,26 @@ class _Import:
 
     def _take_entry(self, entry: Entry) -> None:
         """Nobody's word is taken for an id, nor for what a stub says: entries are shared."""
-        above: tuple[str | None, int, Prefix] = (None, -1, Prefix())
-        if entry.parent is not None:
-            above = self.known.get(entry.parent, (None, -9, Prefix()))
-        echo, depth, before = above
-        if entry.depth != depth + 1 or not ID.fullmatch(entry.id) or entry.id in self.known:
+        above = self.known.get(entry.parent, _Above(depth=-9)) if entry.parent is not None else _Above()
+        if entry.depth != above.depth + 1 or not ID.fullmatch(entry.id) or entry.id in self.known:
             raise self._wrong(f"the entry {entry.id[:12]!r} does not follow the one that it names")
-        prefix = before.follow(entry.message)
+        prefix = above.prefix.follow(entry.message)
         if entry.erased is not None and ID.fullmatch(entry.prefix):
             prefix = resume(entry.prefix, entry.message)  # of its words only this is left
-        entry = msgspec.structs.replace(entry, prefix=prefix.hash())
-        self.known[entry.id] = (entry.echo, entry.depth, prefix)
+        echo = entry.echo if entry.erased is not None else entry_echo(above.echo, entry.message)
+        self.known[entry.id] = _Above(entry.depth, entry.echo, echo, prefix)
         if entry.erased is not None:
-            self._take_stub(entry, entry.erased)
+            self._take_stub(msgspec.structs.replace(entry, prefix=prefix.hash()), entry.erased, above)
             return
-        if (entry.id, entry.echo) != (entry_id(entry.parent, entry.message), entry_echo(echo, entry.message)):
+        wanted = (entry_id(entry.parent, entry.message), _echo_again(entry.echo, above, entry.message))
+        if (entry.id, entry.echo) != wanted:
             raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
+        entry = msgspec.structs.replace(entry, echo=echo, prefix=prefix.hash())
         self._check_words((entry.message,))
         # Its id says nothing of these fields, and by them it could be taken for other words.
         self.waiting.add(msgspec.structs.replace(entry, echoes=(), imported=False))
 
-    def _take_stub(self, stub: Entry, reason: str) -> None:
+    def _take_stub(self, stub: Entry, reason: str, above: _Above) -> None:
         """Its content is gone, so its id proves nothing: only the reason is taken, and what is here must agree."""
         here = self.store.entry(self.tenant, stub.id)
         left = msgspec.structs.replace(stub.to_stub(reason), imported=True)
@@ -183,7 +198,9 @@ class _Import:
                 f"the entry {stub.id[:12]!r} is said to be erased, and does not say why or what it was"
             )
         known = here.to_stub(reason) if here is not None else left
-        proven = left.echo if here is not None and here.erased is not None else known.echo
+        proven = left.echo
+        if here is not None and here.erased is None:
+            proven = _echo_again(stub.echo, above, here.message)
         if (proven, known.parent, known.depth, known.message) != (
             left.echo, left.parent, left.depth, left.message,
         ):  # fmt: skip
@@ -293,7 +310,8 @@ class _Import:
         """Where a record moves the head to."""
         if not isinstance(record, Move):
             return None
-        return number_of((Prefix() if record.head is None else self.known[record.head][2]).hash())
+        above = self.known[record.head] if record.head is not None else _Above()
+        return number_of(above.prefix.hash())
 
     def _rename_blobs(self, record: Record) -> Record:
         """A record with the names that its blobs have here."""
