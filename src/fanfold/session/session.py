@@ -30,6 +30,8 @@ from fanfold.session import (
     look,
     merge,
     outputs,
+    past,
+    preview,
     record,
     reduce,
     request,
@@ -41,6 +43,8 @@ from fanfold.session.gc import Garbage
 from fanfold.session.ledger import Ledger
 from fanfold.session.look import Diff, Why
 from fanfold.session.merge import Merged
+from fanfold.session.past import PastEdit, PastRequest, SentBody
+from fanfold.session.preview import Preview
 from fanfold.session.record import Listening
 from fanfold.session.request import SentRequest
 from fanfold.session.state import State
@@ -236,6 +240,26 @@ class Session(Verbs):
     def sent(self, number: int = -1) -> tuple[Sent, View]:
         """A request as it went out, and what the model saw in it."""
         return self._do(look.sent_view, number)
+
+    def body(self, number: int = -1) -> SentBody:
+        """The body of a request, written again from the log, and whether it is the one that went out."""
+        return self._do(past.body, number)
+
+    def requests(self) -> tuple[PastRequest, ...]:
+        """Every request that went out, in figures, oldest first."""
+        return self._do(past.requests)
+
+    def edits(self) -> tuple[PastEdit, ...]:
+        """Every edit that was made, oldest first, and what became of it."""
+        return self._do(past.edits)
+
+    def preview(self, change: str | None = None, *args: Any, **kwargs: Any) -> Preview:
+        """What a change such as `preview("undo", "e3")` would do to the view, the next request and its price.
+
+        Nothing is changed. Without a change it tells what the next request would be as things are.
+        """
+        given = tuple(map(plain_text, args))
+        return preview.preview(self._state, change, *given, **kwargs)
 
     def diff(self, a: int, b: int) -> Diff:
         """What the model saw in one request and not in the other."""

@@ -11,7 +11,8 @@ import msgspec
 import fanfold
 from fanfold.cli.saying import columns, say
 from fanfold.cli.sessions import Sessions, on_session, on_store
-from fanfold.cli.views import describe, lines_of, with_ids, without_any_room
+from fanfold.cli.views import lines_of, with_ids
+from fanfold.session.stored import describe, without_any_room
 from fanfold.stores.summary import Summary
 
 
