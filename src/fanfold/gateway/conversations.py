@@ -299,9 +299,16 @@ def _find_seen(seen: Mapping[str, tuple[int, str]], request: HttpRequest) -> str
 def edits_in(view: View) -> set[str]:
     """The edits because of which something else is sent than the client sent.
 
-    Repairs alone are none: what a provider takes from the client directly, it takes from the gateway, too.
+    Repairs alone are none: what a provider takes from the client directly, it takes from the gateway, too. What was
+    erased is one: of all that clients and providers say, it alone has no wire form.
     """
-    shaped = (row for row in view.rows if row.kind in ("fold", "drop", "note") or row.was is not None)
+    shaped = (
+        row
+        for row in view.rows
+        if row.kind in ("fold", "drop", "note")
+        or row.was is not None
+        or any(message.wire is None for message in row.messages)
+    )
     return {edit for row in shaped for edit in (row.why or (row.id,))}
 
 

@@ -1,0 +1,41 @@
+"""What was erased is not sent any more, though the client sends it again and again."""
+
+import json
+
+import fanfold
+from tests.gateway.gate import Gate, Upstream
+
+REPLY = {
+    "id": "r1",
+    "object": "chat.completion",
+    "model": "gpt-4o",
+    "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Noted."}}],
+    "usage": {"prompt_tokens": 20, "completion_tokens": 2, "total_tokens": 22},
+}
+
+TOOL = {"type": "function", "function": {"name": "run", "parameters": {"type": "object", "properties": {}}}}
+
+
+def body(*messages):
+    told = [{"role": role, "content": text} for role, text in messages]
+    return json.dumps({"model": "gpt-4o", "messages": told, "tools": [TOOL]}).encode()
+
+
+def test_erased_words_go_to_no_provider_though_nothing_else_was_edited(tmp_path):
+    store = f"sqlite:{tmp_path / 'agent.db'}"
+    first = [("user", "My number is 555-0199.")]
+    more = [*first, ("assistant", "Noted."), ("user", "Thanks.")]
+    with Upstream([json.dumps(REPLY).encode()]) as upstream:
+        with Gate(upstream.url, store=store) as gate:
+            gate.post("/v1/chat/completions", body(*first))
+            assert b"555-0199" in upstream.body
+        kept = fanfold.SQLite(tmp_path / "agent.db")
+        (name,) = kept.sessions("default")
+        with fanfold.open(name, store=kept) as chat:
+            chat.erase(chat.view().rows[0].id, "asked for")
+        with Gate(upstream.url, store=store) as gate:
+            status, headers, _ = gate.post("/v1/chat/completions", body(*more))
+    assert status == 200
+    assert "x-fanfold-bypassed" not in headers
+    assert b"555-0199" not in upstream.body
+    assert json.loads(upstream.body)["messages"][-1]["content"] == "Thanks."
