@@ -5,15 +5,18 @@ The server is one of our own with its usual durability, or the one that FANFOLD_
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import statistics
 import sys
+import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import psycopg
+import psycopg_pool
 
 import fanfold
 from fanfold import Postgres
@@ -120,6 +123,62 @@ def reopened(url: str, schema: str, count: int) -> tuple[int, float]:
     return queries, statistics.median(cold) / statistics.median(warm)
 
 
+SESSIONS = 300
+
+
+async def in_turns(work: Callable[[int], Any]) -> float:
+    """The median of what many tasks at once wait, each for its own work."""
+
+    async def timed_one(number: int) -> float:
+        start = time.perf_counter()
+        await work(number)
+        return time.perf_counter() - start
+
+    return statistics.median(await asyncio.gather(*(timed_one(number) for number in range(SESSIONS))))
+
+
+async def requests_at_once(url: str) -> tuple[int, float]:
+    """The round trips of a request, and how long one takes among many, beside as many that write one row."""
+    schema = f"bench_{secrets.token_hex(4)}"
+    store = Postgres(url, schema=schema)
+    chats = [
+        fanfold.aopen(f"bench {number}", window=10**6, dialect="openai.chat", store=store)
+        for number in range(SESSIONS)
+    ]
+    for chat in chats:
+        await chat.merge(
+            [{"role": ("user", "assistant")[n % 2], "content": f"{n} {TEXT}"} for n in range(20)]
+        )
+    ratios, names, asked = [], list[str](), store.server._ask
+
+    def counted(name: str, *values: Any) -> Any:
+        names.append(name)
+        return asked(name, *values)
+
+    body = b"x" * (len(TEXT) + 300)
+    async with psycopg_pool.AsyncConnectionPool(url, kwargs={"autocommit": True}, max_size=8) as pool:
+        async with pool.connection() as connection:
+            await connection.execute(f"CREATE TABLE {schema}.bare (number bigserial PRIMARY KEY, body bytea)")
+        for number in range(ROUNDS):
+            await in_turns(lambda n, number=number: chats[n].say(f"{number} {TEXT}"))  # type: ignore[misc]
+            names.clear()
+            store.server._ask = counted  # type: ignore[method-assign]
+            ours = await in_turns(lambda n: chats[n].request(max_tokens=1_000))
+            store.server._ask = asked  # type: ignore[method-assign]
+            trips = round(len(names) / SESSIONS)
+
+            async def bare(_: int, trips: int = trips) -> None:
+                for _ in range(trips):
+                    async with pool.connection() as connection:
+                        await connection.execute(f"INSERT INTO {schema}.bare (body) VALUES (%s)", (body,))
+
+            ratios.append(ours / await in_turns(bare))
+    for chat in chats:
+        await chat.close()
+    store.close()
+    return trips, statistics.median(ratios)
+
+
 def look_at(store: Postgres) -> fanfold.Session:
     """The session, in a window that holds all of it."""
     return fanfold.open("bench", window=10**9, dialect="openai.chat", store=store)
@@ -137,6 +196,9 @@ def main() -> None:
             queries, ratio = reopened(url, schema, count)
             print(f"cold opening of {count:,} messages".ljust(44), f"{queries} queries   (bar 8)")
             print(f"cold / warm opening of {count:,}, processor".ljust(44), f"{ratio:6.2f}   (bar 3)")
+        trips, ratio = asyncio.run(requests_at_once(url))
+        what = f"a request among {SESSIONS} async sessions / {trips} bare round trips"
+        print(what.ljust(58), f"{ratio:6.2f}   (bar 3)")
         if "--long" in sys.argv:
             line("session step, postgres / memory", side_by_side(url, kept, in_memory, 3), "no bar")
 

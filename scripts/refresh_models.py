@@ -286,6 +286,8 @@ NAMED_QUIRKS: tuple[tuple[str, str], ...] = (
         "binds_thinking",
         r"claude-((fable|mythos)-5-[1-9](?!\d)|(opus|sonnet|haiku)-5-5|(opus|sonnet|haiku|fable|mythos)-[6-9])",
     ),
+    # Their provider loads tools that wait: Anthropic by `tool_reference`, OpenAI in Responses by `tool_search`.
+    ("tool_search", r"claude-((opus|sonnet)-(4-[5-9]|[5-9]|\d\d)(?!\d)|fable|mythos)|gpt-(5-[4-9]|[6-9])"),
     (
         "system_messages",
         r"claude-(opus-4-[89]|(opus|sonnet|haiku|fable|mythos)-([5-9]|\d\d)(?!\d))",

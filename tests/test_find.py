@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fanfold import Memory, Pool, SQLite
+from fanfold import BadSetting, Memory, Pool, SQLite
 from fanfold.core.record import Move
 from fanfold.stores.store import Store, Tenants
 
@@ -212,3 +212,49 @@ def head_of(pool: Pool, session: str) -> str:
     ]
     assert heads[-1] is not None
     return heads[-1]
+
+
+def system(text: str) -> dict[str, Any]:
+    return {"role": "system", "content": text}
+
+
+def test_a_shared_prefix_is_told_apart_by_the_system_prompt(pool: Pool) -> None:
+    record(pool, agent=[system("You plan."), *TALK], helper=[system("You search."), *TALK[:2]])
+    found = pool.find([system("You plan."), *TALK[:2], user("And now?")])
+    assert (found.session, found.matched, found.messages, found.tied) == ("agent", 2, 3, False)
+    assert pool.find([system("You search."), *TALK[:2], user("And now?")]).session == "helper"
+    assert pool.find([system("Today is Monday."), *TALK[:2], user("And now?")]).session == "helper"
+
+
+def test_a_shared_prefix_is_told_apart_by_the_model(pool: Pool) -> None:
+    for name, model in (("large", "gpt-5.2"), ("small", "gpt-5-mini")):
+        with pool.session(name, model=model) as chat:
+            chat.merge(TALK)
+    assert pool.find(TALK, model="gpt-5.2").session == "large"
+    assert pool.find({"model": "gpt-5-mini", "messages": TALK}).session == "small"
+    assert pool.find(TALK).tied
+
+
+def test_a_shared_prefix_is_told_apart_by_labels(pool: Pool) -> None:
+    for name in ("a", "b"):
+        with pool.session(name, labels={"client": "codex", "id": name}) as chat:
+            chat.merge([system(f"You are {name}."), *TALK])
+    wanted = {"client": "codex", "id": "a"}
+    assert pool.find([system("You are b."), *TALK], labels=wanted).session == "a"
+    assert pool.find([system("You are b."), *TALK], labels={"client": "pi"}).session == "b"
+
+
+def test_labels_stay_with_a_session_and_more_can_be_added(pool: Pool) -> None:
+    with pool.session("one", labels={"client": "codex"}) as chat:
+        chat.merge(TALK)
+    with pool.session("one", labels={"id": "7"}) as chat:
+        chat.say("Go on.")
+    assert pool.summaries()[0].labels == {"client": "codex", "id": "7"}
+
+
+def test_labels_are_texts(pool: Pool) -> None:
+    with (
+        pytest.raises(BadSetting, match="labels is a dict from names to texts"),
+        pool.session("one", labels={"id": 7}),
+    ):
+        pass

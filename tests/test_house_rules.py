@@ -28,6 +28,7 @@ FOLDERS = {
     "tokens": "what is counted, and what models there are",
     "plugins": "what other packages offer",
     "dialects": "how it is said to each provider",
+    "deferral": "tools that come when they are needed",
     "outputs": "tool outputs: taken in, filtered, found again",
     "strategies": "what is decided: what to show less of",
     "systems": "the five systems that fanfold covers",
@@ -168,7 +169,7 @@ def test_slow_packages_are_imported_late() -> None:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             early = {name.split(".")[0] for name in names} & LATE
-            if early and top_of(path) not in ("cli", "demo", "testing", "gateway"):
+            if early and top_of(path) not in ("cli", "demo", "testing", "gateway", "inspector"):
                 wrong.append(f"{path.relative_to(SOURCE)} imports {', '.join(early)} at the top")
     assert wrong == []
 
@@ -278,6 +279,13 @@ def test_functions_are_short() -> None:
         if (length := (function.end_lineno or 0) - function.lineno + 1) > MOST_LINES_OF_A_FUNCTION
     }
     assert long == {}
+
+
+def test_nothing_takes_a_thread_of_the_callers_loop() -> None:
+    """(19.18, 19.19) What waits there uses up the caller's threads, and holds up the end of the program."""
+    taking = re.compile(r"\bto_thread\(|run_in_executor\(\s*None\b")
+    taken = {path.name for path in (ROOT / "src").rglob("*.py") if taking.search(path.read_text())}
+    assert taken == set()
 
 
 def test_nothing_is_left_for_later() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from fanfold import Call, Image, Message, Opaque, Result, Text, Thinking
-from fanfold.core.ids import canonical, digest, entry_echo, entry_id, unpack
+from fanfold.core.echo import entry_echo
+from fanfold.core.ids import canonical, digest, entry_id, unpack
 from fanfold.core.message import Wire, assistant, user
 
 

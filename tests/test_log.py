@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from fanfold import Drop, Fold, Frame, NotFound, Undo
+from fanfold.core.echo import entry_echo
 from fanfold.core.edit import Decision
-from fanfold.core.ids import entry_echo
 from fanfold.core.log import Log
 from fanfold.core.message import Message, user
 from fanfold.core.record import Edited, Framed, Move, Record, Replaced, Sent

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from fanfold import BadSetting, Message, MissingExtra, Text, loop
 from fanfold.asking import Anthropic, Careful, Gemini, OpenAI, Responses
 from fanfold.asking.sdks import Sdk
 from fanfold.core.message import user
+from fanfold.core.plan import Answer, Ask
 from fanfold.testing import called, replied, returned, said
 from fanfold.testing.provider import Fail, Provider, Turn
 from wire import sdks
@@ -216,3 +219,31 @@ def test_a_model_whose_sdk_is_not_installed_is_refused_at_once(monkeypatch: pyte
         MissingExtra, match=r"needs the package anthropic: pip install 'fanfold\[anthropic\]'"
     ):
         fanfold.open("run", window=4_000, summarizer="claude-haiku-4-5")
+
+
+def test_a_called_client_that_hangs_holds_up_no_shutdown() -> None:
+    """(19.18, 19.19) It took a thread of the caller's default executor, for which `asyncio.run` waits at its end."""
+    asked, over = threading.Event(), threading.Event()
+    seen = list[str]()
+
+    def create(**request: Any) -> Any:
+        seen.append(threading.current_thread().name)
+        asked.set()
+        over.wait()
+
+    client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=create)))
+    model = Careful(OpenAI("gpt-5.2", client=client), timeout=0.05, retries=0)
+
+    async def ask() -> Answer:
+        return await model.later(Ask((user("What was said?"),), "Sum it up."))
+
+    loop = asyncio.new_event_loop()
+    try:
+        answer = loop.run_until_complete(ask())
+        assert "no answer within" in str(answer.error)
+        assert asked.wait(10)
+        held = getattr(loop, "_default_executor", None)
+        assert held is None, f"{seen} is a thread for which the loop waits"
+    finally:
+        over.set()
+        loop.close()

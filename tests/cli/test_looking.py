@@ -108,3 +108,26 @@ def test_an_edit_is_explained_by_its_name(run: Run, store: str) -> None:
     assert any("undid e1" in line for line in lines)
     assert run("why", "run", "e9").err == "fanfold: No entry here begins with 'e9'.\n"
     assert json.loads(run("why", "run", "e1", "--json").out)["entry"] == "e1"
+
+
+def test_a_list_tells_of_client_model_and_parent(run: Run, store: str) -> None:
+    """Columns in which nothing stands are left out."""
+    assert "client" not in run("ls").out
+    with fanfold.open(
+        "sub", model="gpt-5.2", labels={"client": "codex", "parent": "run"}, store=store
+    ) as chat:
+        chat.say("Hello.")
+        chat.request()
+    heading, *rows = run("ls").out.splitlines()
+    assert heading.split() == [
+        "session",
+        "messages",
+        "requests",
+        "edits",
+        "last",
+        "client",
+        "model",
+        "full",
+        "parent",
+    ]
+    assert rows[-1].split()[-4:] == ["codex", "gpt-5.2", "0%", "run"]

@@ -96,6 +96,8 @@ SCENES = {
     ),
     "doctor": ("doctor", "doctor --look-only --json", "doctor --store sqlite:none.db"),
     "rekey": ("rekey", "rekey --store sqlite:none.db"),
+    "inspect": ("inspect sqlite:none.db", "inspect --host 0.0.0.0"),
+    "serve": ("serve --check", "serve --check --json", "serve --print codex", "serve --print nobody"),
     "mcp": ("mcp run --json", "mcp walk"),
 }
 """The commands of each scene, on a store with one session; {0}, {1} … are the ids of its rows."""

@@ -9,8 +9,9 @@ import pytest
 
 import fanfold
 from fanfold import models
-from fanfold.cli.sessions import ANY_WINDOW, Sessions
+from fanfold.cli.sessions import Sessions
 from fanfold.core.record import Move, Opened
+from fanfold.session.stored import ANY_WINDOW
 from fanfold.stores.store import Batch
 
 CLAUDE, GPT = "claude-opus-4-6", "gpt-4o"

@@ -198,6 +198,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
     "output": (lambda chat: chat.output("o1").text(), lambda chat: chat.output("m1").text()),
     "outputs": (lambda chat: [output.text() for output in chat.outputs()],),
     "tools": (lambda chat: chat.tools(),),
+    "find_tool": (lambda chat: chat.find_tool(fanfold.Call("f1", "find_tool", "{}")),),
     "recall": (
         lambda chat: chat.recall(fanfold.Call("r1", "tool_output_cache", '{"ref": "o1"}')),
         lambda chat: chat.recall(fanfold.Call("r1", "tool_output_cache_grep", '{"pattern": "word"}')),

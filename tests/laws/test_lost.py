@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 import fanfold
 import fanfold.testing
+from fanfold.core.message import text_of
 from fanfold.strategies import extract
 from fanfold.testing import called, replied, returned, said
 from fanfold.testing.generators import broken_conversations, conversations
@@ -50,6 +52,41 @@ def test_an_output_that_was_clipped_is_still_whole_in_the_log() -> None:
         request = chat.request()
         assert len(request["messages"][-1]["content"]) < len(output)
         assert holds.log_of(chat).tree[chat.head].message.results[0].text == output
+
+
+def _shown(chat: fanfold.Session) -> list[str]:
+    return [text_of(message) for message in chat.view().messages]
+
+
+def test_gc_takes_nothing_that_a_rewound_head_shows() -> None:
+    """(19.2) The head was no end of a branch, so nobody looked at what it shows."""
+    with fanfold.open("run", window=20_000) as chat:
+        listed = [said("List."), replied(None, called("c1")), returned("c1", "a valuable line\n" * 300)]
+        chat.merge([*listed, replied("Seen."), said("Next.")])
+        chat.fold(tuple(row.id for row in chat.view().rows[:4]), "Listed.")
+        chat.rewind(3)
+        before = _shown(chat)
+        assert chat.gc(hidden=True).hidden == ()
+        assert chat.gc(delete=True, hidden=True).hidden == ()
+        assert _shown(chat) == before
+
+
+@given(conversations(), st.lists(st.integers(0, 40), min_size=1, max_size=3))
+def test_gc_takes_nothing_that_is_in_view(bodies: list[Any], places: list[int]) -> None:
+    """(19.2) Wherever a session went back to, and forward again from there: what its head shows is not hidden."""
+    kept, cleared = (fanfold.open("run", window=500) for _ in range(2))
+    for chat in (kept, cleared):
+        chat.merge(bodies)
+        chat.compact(force=True)
+        for place in places:
+            chat.rewind(place % max(1, len(holds.path_of(chat))))
+    for _ in range(len(places) + 1):
+        cleared.gc(delete=True, hidden=True)
+        assert _shown(cleared) == _shown(kept)
+        if not holds.log_of(kept).behind:
+            break
+        for chat in (kept, cleared):
+            chat.forward()
 
 
 @given(conversations(), conversations())

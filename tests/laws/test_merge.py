@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Budget, Session
-from fanfold.core.ids import echo_bytes, entry_echo
+from fanfold.core.echo import echo_bytes, entry_echo
 from fanfold.dialects.anthropic.dialect import AnthropicMessages
 from fanfold.testing import called, replied, returned, said, talk
 from fanfold.testing.generators import broken_conversations, conversations

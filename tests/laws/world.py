@@ -29,7 +29,7 @@ from fanfold.core.log import Log
 from fanfold.core.message import text_of, user
 from fanfold.core.plan import Outcome
 from fanfold.core.record import Edited, Inherited, Sent
-from fanfold.core.view import Row
+from fanfold.core.view import Row, View
 from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.session.undo import standing_edits
 from fanfold.testing import replied
@@ -282,9 +282,9 @@ class World:
         never |= repairs
         if any(isinstance(self.log.decisions[id].edit, Undo) for id in never - {d.id for d in decisions}):
             occurred("undo chain")
-        if not self._is_named(never):
+        if not self._is_named(never) and not self._keeps_aside(never):
             occurred("undo")
-            assert self.chat.view().messages == self._without(never)
+            assert self.chat.view().messages == self._without(never).messages
 
     def undo_under_a_cover(self, pick: int) -> None:
         """Try to undo an edit that a later one covers."""
@@ -330,10 +330,16 @@ class World:
             back = decision.id in self.log.undone()
             self.track.back = self.track.back | {decision.id} if back else self.track.back - {decision.id}
 
-    def _without(self, never: set[str]) -> tuple[Message, ...]:
-        """The messages of a log in which these edits were never made."""
+    def _keeps_aside(self, never: set[str]) -> bool:
+        """Whether a pin keeps another edit aside, or would have: it depends on what its person saw then."""
+        here, there = ({*view.shadowed} for view in (self.chat.view(), self._without(never)))
+        occurred("undo beside what a pin keeps aside", here != there)
+        return here != there and any(self.log.pins())
+
+    def _without(self, never: set[str]) -> View:
+        """The view of a log in which these edits were never made."""
         log = self._log_without(never)
-        return show(log, log.head, log.version, self.chat._state.gauge).messages
+        return show(log, log.head, log.version, self.chat._state.gauge)
 
     def _log_without(self, never: set[str]) -> Log:
         return Log(self.log.tree, [_less(record, never) for record in self.log.records])

@@ -17,6 +17,9 @@ IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png"
 LARGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 12}}
 TOOL = {"name": "grep", "input_schema": {"type": "object"}}
 
+LATER = {"name": "sed", "input_schema": {"type": "object"}, "defer_loading": True}
+REFERENCE = {"type": "tool_reference", "tool_name": "sed"}
+
 
 def ask(*messages, model=OLD, **more):
     return {"model": model, "max_tokens": 2000, "messages": list(messages), **more}
@@ -427,6 +430,36 @@ CASES = [
         "tools.0.custom.input_schema.type: Input should be 'object'",
     ),
     case("tool_names_are_unique", ask(HELLO, tools=[TOOL, TOOL]), ask(HELLO, tools=[TOOL]), "must be unique"),
+    case(
+        "waiting_tools_are_known",
+        ask(HELLO, model="claude-haiku-4-5", tools=[TOOL, LATER]),
+        ask(HELLO, tools=[TOOL, LATER]),
+        "does not support deferred tools",
+    ),
+    case(
+        "waiting_tools_carry_no_mark",
+        ask(HELLO, tools=[TOOL, {**LATER, "cache_control": MARK}]),
+        ask(HELLO, tools=[{**TOOL, "cache_control": MARK}, LATER]),
+        "cannot have both defer_loading=true and cache_control set",
+    ),
+    case(
+        "some_tool_is_there",
+        ask(HELLO, tools=[LATER]),
+        ask(HELLO, tools=[TOOL, LATER]),
+        "At least one tool",
+    ),
+    case(
+        "references_have_tools",
+        ask(HELLO, assistant(use()), user(result(content=[REFERENCE])), tools=[TOOL]),
+        ask(HELLO, assistant(use()), user(result(content=[REFERENCE])), tools=[TOOL, LATER]),
+        "Tool reference 'sed' has no corresponding tool definition",
+    ),
+    case(
+        "choice_is_there",
+        ask(HELLO, tools=[TOOL, LATER], tool_choice={"type": "tool", "name": "sed"}),
+        ask(HELLO, tools=[TOOL, LATER], tool_choice={"type": "tool", "name": "grep"}),
+        "Tool 'sed' not found",
+    ),
     case(
         "choice_needs_tools",
         ask(HELLO, tool_choice={"type": "auto"}),

@@ -173,6 +173,12 @@ CASES = [
         "tools[0].function.name",
     ),
     case(
+        "choice_is_there",
+        ask(USER, tools=[TOOL], tool_choice={"type": "function", "function": {"name": "sed"}}),
+        ask(USER, tools=[TOOL], tool_choice={"type": "function", "function": {"name": "grep"}}),
+        "Tool choice 'sed' not found",
+    ),
+    case(
         "choice_needs_tools",
         ask(USER, tool_choice="auto"),
         ask(USER, tool_choice="auto", tools=[TOOL]),

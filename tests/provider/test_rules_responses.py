@@ -171,6 +171,24 @@ CASES = [
         ask(USER, tools=[TOOL]),
         "tools[0].name",
     ),
+    case(
+        "search_is_known",
+        ask(USER, tools=[{**TOOL, "defer_loading": True}]),
+        ask(USER, model="gpt-5.5", tools=[{**TOOL, "defer_loading": True}, {"type": "tool_search"}]),
+        "require the 'tool_search' tool",
+    ),
+    case(
+        "search_is_known",
+        ask(USER, model="gpt-5.2", tools=[TOOL, {"type": "tool_search"}]),
+        ask(USER, model="gpt-5.4", tools=[TOOL, {"type": "tool_search"}]),
+        "not supported with gpt-5.2",
+    ),
+    case(
+        "choice_is_there",
+        ask(USER, tools=[TOOL], tool_choice={"type": "function", "name": "sed"}),
+        ask(USER, tools=[TOOL], tool_choice={"type": "function", "name": "grep"}),
+        "Tool choice 'sed' not found",
+    ),
     case("ceiling_is_high_enough", ask(USER, max_output_tokens=15), ask(USER, max_output_tokens=16), ">= 16"),
 ]
 

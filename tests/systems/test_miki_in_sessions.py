@@ -110,6 +110,31 @@ def test_the_presets_scorer_agrees_with_the_document(pair: tuple[str, str]) -> N
     assert score(GeminiContents().message(body)) == systems.importance(body)
 
 
+@pytest.mark.requirement("C1")
+@pytest.mark.parametrize(
+    ("words", "document", "preset"),
+    [
+        ("An error.", 0.8, 0.8),
+        ("エラーです", 0.8, 0.8),
+        ("完了しました", 0.8, 0.8),
+        ("It failed.", 0.5, 0.8),
+        ("Traceback (most recent call last)", 0.5, 0.8),
+        ("I am done with the search.", 0.5, 0.8),
+        ("An error occurred, and the work is finished.", 0.8, 1.1),
+        ("It was a night of terror.", 0.8, 0.5),
+        ("I see two errors.", 0.8, 0.5),
+        ("I think so.", 0.5, 0.5),
+    ],
+)
+def test_the_presets_scorer_knows_more_words_and_only_whole_ones(
+    words: str, document: float, preset: float
+) -> None:
+    """(19.24) The page on Miki says where the two differ, and this is all."""
+    body = {"role": "model", "parts": [{"text": words}]}
+    assert systems.importance(body) == document
+    assert score(GeminiContents().message(body)) == preset
+
+
 @pytest.mark.requirement("C2")
 def test_miki_sends_whole_blocks() -> None:
     with fanfold.open("run", preset="miki", window=100_000) as chat:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fanfold.asking.aside import start_aside
 from fanfold.asking.model import AskableModel, Completion, completion
 from fanfold.asking.question import SYSTEM, as_text
 from fanfold.core.errors import AskFailed, BadSetting
@@ -185,33 +185,17 @@ class Careful:
             return error
 
     def _start(self, question: Ask) -> Future[Any]:
-        """Start a try in a thread of its own; no shutdown waits for it."""
-        from concurrent.futures import Future  # late: it takes its time
-
-        future: Future[Any] = Future()
-
-        def work() -> None:
-            try:
-                got = self._call(question)
-            except Exception as error:
-                got = error
-            except BaseException as error:  # Ctrl-C and the like are for whoever waits
-                if future.set_running_or_notify_cancel():
-                    future.set_exception(error)
-                return
-            if future.set_running_or_notify_cancel():
-                future.set_result(got)
-
-        # Not in the pool of `session/threads.py`: models that hang would use it up, and a shutdown waits for it.
-        # The thread runs in the context of the request that asks, so that a session cannot wait for itself.
-        threading.Thread(target=copy_context().run, args=(work,), daemon=True).start()
-        return future
+        """Start a try in a thread of its own; an error is returned as what it got."""
+        return start_aside(lambda: self._call(question))
 
     def _call(self, question: Ask) -> Any:
         asked = self._model_for(question)
-        return (
-            asked.complete(*self._arguments(question)) if isinstance(asked, AskableModel) else asked(question)
-        )
+        try:
+            if isinstance(asked, AskableModel):
+                return asked.complete(*self._arguments(question))
+            return asked(question)
+        except Exception as error:
+            return error
 
     def _timed_out(self) -> TimeoutError:
         return TimeoutError(f"no answer within {self.timeout:g} s")

@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Self
 
+from fanfold.asking.aside import start_aside
 from fanfold.asking.model import Completion
 from fanfold.core.errors import BadSetting, MissingExtra
 from fanfold.core.message import Message
@@ -56,12 +57,13 @@ class Sdk(ABC):
         return self._completion(self._send(self.client)(**self._request(messages, system, max_tokens)))
 
     async def acomplete(self, messages: Sequence[Message], system: str, max_tokens: int | None) -> Completion:
-        """Ask, and await; a client that is only called is called in a thread."""
+        """Ask, and await; a client that is only called is called in a thread of its own."""
         called, awaited = self._given
         if called is not None and awaited is None and not (self._options or hasattr(called, "aio")):
             import asyncio  # late: most programs give both clients, or none
 
-            return await asyncio.to_thread(self.complete, messages, system, max_tokens)
+            asked = start_aside(lambda: self.complete(messages, system, max_tokens))
+            return await asyncio.wrap_future(asked)
         return self._completion(await self._send(self.later)(**self._request(messages, system, max_tokens)))
 
     def _client(self, kind: str) -> Any:

@@ -30,6 +30,7 @@ SECTIONS = {
         "why": "looking:why",
         "diff": "looking:diff",
         "cache": "looking:cache",
+        "inspect": "inspecting:inspect",
     },
     "Find again": {"cat": "finding:cat", "grep": "finding:grep"},
     "Change what is shown; all of it can be taken back": {

@@ -11,10 +11,11 @@ import msgspec
 import fanfold
 from fanfold import transcripts
 from fanfold.cli.saying import show_count
-from fanfold.cli.sessions import ANY_WINDOW, message_count
+from fanfold.cli.sessions import message_count
 from fanfold.cli.sources import bytes_of, request_of
 from fanfold.core.errors import BadInput
 from fanfold.session.open import open_aside
+from fanfold.session.stored import ANY_WINDOW
 from fanfold.stores.opening import open_store
 from fanfold.stores.store import Store, records_of
 from fanfold.tokens.models import lookup

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
-from fanfold.cli.sessions import ANY_WINDOW
-from fanfold.core.view import Row, View
+from fanfold.core.view import View
 from fanfold.session.fit import Fitted
-
-
-def without_any_room(view: View) -> View:
-    """The view without its room, where no window is known."""
-    unlimited = view.room is not None and view.room >= ANY_WINDOW // 2
-    return msgspec.structs.replace(view, room=None) if unlimited else view
+from fanfold.session.stored import describe
 
 
 def with_ids(view: View) -> str:
@@ -29,31 +21,6 @@ def lines_of(view: View) -> list[str]:
     """The printed line of every row."""
     lines = str(view).splitlines()
     return lines[len(lines) - len(view.rows) :]
-
-
-def describe(view: View) -> dict[str, Any]:
-    """A view for programs."""
-    return {
-        "tip": view.tip,
-        "tokens": view.tokens,
-        "room": view.room,
-        "rows": [_describe_row(row) for row in (view.frame, *view.rows) if row.messages],
-    }
-
-
-def _describe_row(row: Row) -> dict[str, Any]:
-    return {
-        "id": row.id,
-        "kind": row.kind,
-        "role": row.role,
-        "tokens": row.tokens,
-        "covers": row.covers,
-        "count": row.count,
-        "edits": row.why,
-        "reason": row.reason,
-        "pinned": row.pinned,
-        "messages": row.messages,
-    }
 
 
 def report_of(name: str, result: Fitted, *, rows: bool) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from fanfold.tokens import models
 from fanfold.tokens.meter import Meter
 
 T = TypeVar("T")
-REMEMBERED = ("model", "dialect", "window", "strategy")
+REMEMBERED = ("model", "dialect", "window", "strategy", "defer", "labels")
 """The options that a session remembers."""
 
 
@@ -42,6 +42,8 @@ class Choice(msgspec.Struct, frozen=True, kw_only=True):
     strategies: tuple[Strategy, ...] | None
     filters: tuple[Filter, ...] | None
     recall: bool | None
+    defer: float | None
+    """The share of the window that schemas may take before tools wait; None: no tool waits."""
 
 
 def choose(given: Options, last: Opened | None = None) -> Choice:
@@ -63,6 +65,7 @@ def choose(given: Options, last: Opened | None = None) -> Choice:
         strategies=_first(_either(layer, "strategy") for layer in said),
         filters=_first(_either(layer, "filters") for layer in said),
         recall=_first(_either(layer, "recall") for layer in said),
+        defer=share if (share := _first(layer.defer for layer in said)) is not None and share >= 0 else None,
     )
 
 
@@ -92,6 +95,7 @@ def remembered_options(given: Options, last: Opened | None) -> Options:
         dialect=None if last.inferred and is_new else last.dialect,
         window=window if given.budget is None else None,
         strategy=value_of("strategy", names) if names and wanted else None,
+        defer=last.defer,
     )
 
 
@@ -117,6 +121,9 @@ def to_remember(
         dialect=dialect,
         window=last.window if window is None else window,
         strategy=last.strategy if given.named is None else given.named,
+        defer=last.defer if given.defer is None else given.defer,
+        labels={**last.labels, **(given.labels or {})},
+        parent=last.parent,
     )
     kept = replace(opened, **{name: getattr(last, name) for name in REMEMBERED if name not in which})
     inferred = last.inferred or last.dialect is None

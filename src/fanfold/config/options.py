@@ -44,6 +44,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[Any, ...] = ()
     store: Any = None
     tenant: str = "default"
+    labels: Mapping[str, str] | None = None
     preset: Preset | None = None
     profile: str | None = None
     strategy: tuple[Strategy, ...] | None = None
@@ -52,6 +53,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     fallback: tuple[Strategy, ...] = FALLBACKS
     filters: tuple[Filter, ...] | None = None
     recall: bool | None = None
+    defer: float | None = None
+    volatile: tuple[str, ...] | bool | None = None
     meter: Meter | None = None
     summarizer: Any = None
     summarizer_window: int | None = None
@@ -156,12 +159,24 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "tools": (_is_list, "a list"),
     "store": (_is_store, "one, or its name such as sqlite:agent.db"),
     "tenant": (_is_text, "a name"),
+    "labels": (
+        lambda value: isinstance(value, Mapping) and all(map(_is_text, (*value, *value.values()))),
+        "a dict from names to texts",
+    ),
     "profile": (_is_text, "the name of one in the settings file"),
     "fallback": (
         lambda value: isinstance(value, Sequence) and _is_list(value) and all(map(callable, value)),
         "a list of functions `(view, budget) -> edits`",
     ),
     "recall": (lambda value: isinstance(value, bool), "True or False"),
+    "defer": (
+        lambda value: isinstance(value, bool) or (isinstance(value, int | float) and -1 <= value < 1),
+        "True, False, or the share of the window that the schemas of tools may take, such as 0.1",
+    ),
+    "volatile": (
+        lambda value: isinstance(value, bool | str) or (_is_list(value) and all(map(_is_text, value))),
+        "a text that stands in the lines that change, a list of such texts, True or False",
+    ),
     "summarizer": (
         _is_summarizer,
         "the name of a model, a client of its SDK, a Model, or a function of a question",
@@ -219,6 +234,7 @@ def _summarizer(value: Any) -> Any:
 MAKERS: dict[str, Callable[[Any], Any]] = {
     "system": lambda value: (plain_text(value),) if isinstance(value, str) else tuple(value),
     "tools": tuple,
+    "labels": lambda value: {plain_text(name): plain_text(text) for name, text in value.items()},
     "preset": _preset,
     "strategy": lambda value: _functions(value, "A strategy", "strategies", "view", "budget", result="edits"),
     "fallback": _fallbacks,
@@ -226,6 +242,10 @@ MAKERS: dict[str, Callable[[Any], Any]] = {
         value, "A filter", "filters", "text", "tool", "arguments", result="text | None"
     ),
     "meter": lambda value: meter_for(value, None),
+    "volatile": lambda value: (
+        value if isinstance(value, bool) else (value,) if isinstance(value, str) else tuple(value)
+    ),
+    "defer": lambda value: (0.0 if value else -1.0) if isinstance(value, bool) else float(value),
     "summarizer": _summarizer,
 }
 """Options that are more than a plain value."""

@@ -23,9 +23,10 @@ from fanfold.config.settings_file import File, read_file, register
 from fanfold.core.errors import BadInput, BadSetting, unknown
 from fanfold.text.nearest import nearest
 
-CHOICES = ("preset", "strategy", "filters", "meter", "model", "profile")
+CHOICES = ("preset", "strategy", "filters", "meter", "model", "profile", "defer")
 FIGURES = ("window", "reserve", "trigger", "target", "gain", "max_bytes")
 TABLES = ("budget", "profiles", "models", "serve")
+_SWITCH = {"true": True, "false": False}
 Wrong = Callable[..., BadSetting]
 """Makes the error for a mistake: from a message, and the keys that lead to it."""
 
@@ -61,7 +62,9 @@ def _environment_options() -> Options:
         name = RENAMED.get(key, key)
         if name in CHOICES:
             several = name in ("strategy", "filters")
-            value = [part.strip() for part in text.split(",")] if several else text
+            value: Any = [part.strip() for part in text.split(",")] if several else text
+            if name == "defer":
+                value = _SWITCH.get(text.lower(), _number(text))
             said[name] = _value(_wrong_variable, key, name, value)
         elif key in FIGURES:
             figures[key] = _figure(_wrong_variable, key, _number(text))

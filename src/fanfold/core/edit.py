@@ -24,6 +24,9 @@ ASKED = f"ref={REF}"
 TRIMMED = "[tool output trimmed; ref={ref}]"
 """The plainest placeholder (systems.md A5)."""
 
+MOST_DIGITS = 9
+"""No part and no reference has a longer number."""
+
 Author = Literal["person", "auto", "pass", "mend"]
 
 
@@ -83,8 +86,13 @@ class Elide(msgspec.Struct, frozen=True, tag="elide", omit_defaults=True):
     @property
     def part(self) -> int:
         """The number of the part within its message."""
-        number = self.address.rpartition("#")[2]
-        return int(number) if number.isdecimal() else -1
+        number = number_in(self.address.rpartition("#")[2])
+        return -1 if number is None else number
+
+
+def number_in(digits: str) -> int | None:
+    """The number of a part or a reference; None where there is none, or one that nothing ever has."""
+    return int(digits) if digits.isdecimal() and len(digits) <= MOST_DIGITS else None
 
 
 class Repair(msgspec.Struct, frozen=True, tag="mend"):

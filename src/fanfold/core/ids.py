@@ -59,27 +59,24 @@ def entry_id(parent: str | None, message: Message) -> str:
     return digest((parent or "").encode(), body(message))
 
 
-def entry_echo(parent: str | None, message: Message) -> str:
-    """The hash of what clients repeat, so that a re-sent history is recognised."""
-    return digest((parent or "").encode(), echo_bytes(message))
-
-
-def echo_bytes(message: Message) -> bytes:
-    """What a client repeats of a message: no thinking, no cache marks, no empty or null fields.
+def former_echo(parent: str | None, message: Message) -> str:
+    """The echo that 0.1 made (`core/echo.py` has the present one): stubs and exports of that time are known by it.
 
     A whole number is the same written as 1.0 and as 1, for clients in JavaScript do not tell them apart.
     """
-    return canonical((message.role, *filter(None, map(_echoed_part, message.parts))))
+    told = canonical((message.role, *filter(None, map(echo_part, message.parts))))
+    return digest((parent or "").encode(), told)
 
 
-def _echoed_part(part: Part) -> tuple[Any, ...] | None:
+def echo_part(part: Part) -> tuple[Any, ...] | None:
+    """What a client repeats of a part: no thinking, no cache marks, no empty or null fields."""
     match part:
         case Text(text=text):
             return ("text", text) if text else None
         case Call(id=id, name=name, raw=raw):
             return ("call", id, name, read_arguments(raw))
         case Result(call=call, parts=parts, error=error):
-            return ("result", call, error, *filter(None, map(_echoed_part, parts)))
+            return ("result", call, error, *filter(None, map(echo_part, parts)))
         case Image(media=media, data=data, url=url):
             return ("image", media, data, url)
         case Document(media=media, data=data, url=url, text=text):

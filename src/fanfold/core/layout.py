@@ -49,8 +49,6 @@ class Layout:
         self.rows: list[Row] = []
         self.frame: Row | None = None
         self.shadowed: list[str] = []
-        self.hiding: set[str] = set()
-        """Those of the shadowed edits that would hide what was pinned since."""
         self._total: Weight | None = None
         """What the rows weigh together, while they only grow."""
         self.weights = weights if weights is not None else {}
@@ -98,11 +96,8 @@ class Layout:
             return
         self._applied.add(decision.id)
         rows = apply_edit(self.rows, decision, self.scale, self.log, self.version)
-        if rows is None:
+        if rows is None or self._hides_pinned(decision, rows):
             self.shadowed.append(decision.id)
-        elif self.log.lasting and self._hides_pinned(decision, rows):
-            self.shadowed.append(decision.id)
-            self.hiding.add(decision.id)
         else:
             self.rows, self._total = rows, None
 
@@ -115,17 +110,8 @@ class Layout:
             return False
         left = {row.id: row.messages for row in rows}
         gone = [row for row in self.rows if left.get(row.id) is not row.messages]
-        near = [pin for pin in pins if self._loses(pin[1], gone, rows)]
-        return any(self._loses(pin, self._seen(gone, since, decision.id), rows) for since, pin in near)
-
-    def _loses(self, pin: Pin, gone: Sequence[Row], rows: Sequence[Row]) -> bool:
-        """Whether a pinned thing stands in rows that are gone, and nowhere in those that are left."""
-        if pin.entry is not None:
-            return any(pin.entry in self.log.rows_repaired_by(row.id) for row in gone)
-        before = read_rows(gone)
-        lines = [line for line in pin.lines if line in before]
-        after = read_rows(rows) if lines else ""
-        return any(line not in after for line in lines)
+        near = [pin for pin in pins if _is_lost(pin[1], gone, rows, self.log)]
+        return any(_is_lost(pin, self._seen(gone, at, decision.id), rows, self.log) for at, pin in near)
 
     def _seen(self, rows: Sequence[Row], since: Decision, edit: str) -> list[Row]:
         """Those of the rows that stood in the view in which a thing was pinned, and not as an edit leaves them."""
@@ -147,9 +133,9 @@ class Layout:
 
     def view(self, tip: str | None, version: int, **beside: Any) -> View:
         """The rows so far as a frozen value."""
-        if self.frame is None:
-            frame = self.log.frame(self.version)
-            weight = self.scale.frame(frame)
+        frame = self.log.frame(self.version)
+        weight = self.scale.frame(frame, self.rows)  # which tools are there depends on the rows
+        if self.frame is None or self.frame.weight is not weight:
             self.frame = Row(id="frame", kind="frame", messages=frame.system, weight=weight, covers=())
         if self._total is None:
             self._total = sum_up(self.rows)
@@ -174,6 +160,16 @@ class Layout:
             total=self._total,
             **beside,
         )
+
+
+def _is_lost(pin: Pin, gone: Sequence[Row], rows: Iterable[Row], log: Log) -> bool:
+    """Whether a pinned thing stands in rows that are gone, and nowhere in those that are left."""
+    if pin.entry is not None:
+        return any(pin.entry in log.rows_repaired_by(row.id) for row in gone)
+    before = read_rows(gone)
+    lines = [line for line in pin.lines if line in before]
+    after = read_rows(rows) if lines else ""
+    return any(line not in after for line in lines)
 
 
 def read_rows(rows: Iterable[Row]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from fanfold.core import record as kinds
-from fanfold.core.edit import Decision, Elide, Pin, Repair, Undo, covers_of, with_elided
+from fanfold.core.edit import Decision, Elide, Pin, Repair, Undo, covers_of, number_in, with_elided
 from fanfold.core.errors import NotFound
 from fanfold.core.message import Message
 from fanfold.core.record import VISIBLE, Frame, Kept, Record, Totals
@@ -100,8 +100,7 @@ class Log:
                 self.kept_at.setdefault(ref, self.version)
                 if record.gone is None:
                     self.addresses[record.address] = ref
-                number = int(ref[1:]) if ref[1:].isdecimal() else 0
-                self.refs[ref[:1]] = max(self.refs.get(ref[:1], 0), number)
+                self.refs[ref[:1]] = max(self.refs.get(ref[:1], 0), number_in(ref[1:]) or 0)
             case kinds.Edited(decisions=decisions):
                 for decision in decisions:
                     self._decide(decision)
@@ -127,7 +126,8 @@ class Log:
                     self.addresses.pop(f"{entry}#{number}", None)
             case kinds.Inherited(edits=edits, at=at):
                 for edit in edits:
-                    self._place(edit, at)
+                    if edit in self.decisions or self.resumed_at:  # an export may name what was never made
+                        self._place(edit, at)
             case _:
                 self._index_beside(record)
 
@@ -200,9 +200,10 @@ class Log:
 
     def meant(self, id: str) -> str:
         """The edit that one is about in the end: what an undo takes away or brings back, else itself."""
-        decision = self.decisions.get(id)
-        while decision is not None and isinstance(decision.edit, Undo):
-            decision = self.decisions.get(id := decision.edit.edit)
+        decision, passed = self.decisions.get(id), {id}
+        while decision is not None and isinstance(decision.edit, Undo) and decision.edit.edit not in passed:
+            passed.add(id := decision.edit.edit)
+            decision = self.decisions.get(id)
         return id
 
     def frame(self, version: int | None = None) -> Frame:
@@ -281,15 +282,14 @@ class Log:
                 yield id, edit
 
     def pinned_since(self, made: int, version: int | None = None) -> Iterator[tuple[Decision, Pin]]:
-        """The pins that stand and were made, or brought back, after a version, with what did that last."""
-        if self.born.get(self.lasting[-1], 0) <= made:
-            return
-        last = {
-            self.meant(id): id for id in self.lasting if version is None or self.born.get(id, 0) <= version
-        }
-        for id, pin in self.pins(version):
-            if self.born.get(last[id], 0) > made:
-                yield self.decisions[last[id]], pin
+        """The pins that stand, with each decision about them after a version: when they were made, or brought back."""
+        if self.lasting and self.born.get(self.lasting[-1], 0) > made:
+            pins = dict(self.pins(version))
+            for id in self.lasting:
+                if (pin := pins.get(self.meant(id))) and made < self.born.get(id, 0) <= (
+                    version or self.version
+                ):
+                    yield self.decisions[id], pin
 
     def kept_as(self, address: str) -> Kept | None:
         """The record of the output at an address."""
@@ -339,6 +339,6 @@ class Log:
         """The rows a person brought back: automatic edits leave them alone until `release` or `redo`."""
         rows: set[str] = set()
         for id in self.undone(version) if self.lasting else ():
-            if id not in self.released:
+            if id not in self.released and id in self.decisions:
                 rows.update(covers_of(self.decisions[id].edit))
         return frozenset(rows)

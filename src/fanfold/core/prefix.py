@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from fanfold.core.echo import given_id
 from fanfold.core.ids import canonical, digest, read_arguments
 from fanfold.core.message import Call, Message, Opaque, Part, Result, Text, Thinking
 
@@ -51,9 +52,7 @@ class Prefix(msgspec.Struct, frozen=True):
             case Text(text=text):
                 return self._say(role, text) if text else self
             case Call(name=name, raw=raw):
-                # An id that was made from the name counts the calls of its message, which may be cut otherwise.
-                id = "" if part.id.startswith(name) else part.id
-                return self._put("call", id, name, read_arguments(raw))
+                return self._put("call", given_id(part.id, name), name, read_arguments(raw))
             case Result():
                 return self if self.answered else Prefix(self._put("results").closed, answered=True)
             case Thinking():

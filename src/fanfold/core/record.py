@@ -159,6 +159,8 @@ class Sent(msgspec.Struct, frozen=True, gc=False, tag="sent", omit_defaults=True
     """Those of its tokens that the model's own tokenizer did not count."""
     hidden: int = 0
     """Tokens of sealed reasoning that may be billed on top."""
+    loaded: tuple[str, ...] = ()
+    """The tools that wait until they are needed, and were needed here."""
 
 
 class Billed(msgspec.Struct, frozen=True, tag="billed"):
@@ -229,6 +231,12 @@ class Opened(msgspec.Struct, frozen=True, tag="opened", omit_defaults=True):
     window: int | None = None
     strategy: tuple[Any, ...] = ()
     """How to reduce, where that was said by names: each one a name, or a table with a name."""
+    defer: float | None = None
+    """The share of the window that tool schemas may take before they wait; below 0: they never wait."""
+    labels: dict[str, str] = {}
+    """What the caller says of it: its client, the client's own id."""
+    parent: str = ""
+    """The session that it was forked or spawned from."""
 
 
 class Branched(msgspec.Struct, frozen=True, tag="branched", omit_defaults=True):
@@ -306,6 +314,8 @@ class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
     cached: int = 0
     output: int = 0
     """What was billed for them."""
+    written: int = 0
+    """The tokens that were written to the cache."""
     asked: int = 0
     asked_cost: float = 0.0
     """What asking models for summaries took, in tokens and in dollars."""
@@ -315,7 +325,12 @@ class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
             case Sent(tokens=tokens):
                 return _sum_fields(self, Totals(sent=tokens))
             case Billed(usage=usage):
-                billed = Totals(prompt=usage.prompt, cached=usage.cache_read, output=usage.output)
+                billed = Totals(
+                    prompt=usage.prompt,
+                    cached=usage.cache_read,
+                    output=usage.output,
+                    written=usage.cache_write,
+                )
                 return _sum_fields(self, billed)
             case Spent(usage=usage, cost=cost):
                 return _sum_fields(self, Totals(asked=usage.total, asked_cost=cost))

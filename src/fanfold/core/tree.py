@@ -6,8 +6,9 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 import msgspec
 
+from fanfold.core.echo import entry_echo, is_former
 from fanfold.core.errors import Corrupt, NotFound
-from fanfold.core.ids import entry_echo, entry_id
+from fanfold.core.ids import digest, entry_id, former_echo
 from fanfold.core.message import Message, replace_part
 from fanfold.core.prefix import START, Prefix, goes_on, resume
 
@@ -26,6 +27,8 @@ class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The echoes of bodies that clients had sent in its place, and that were destroyed with it."""
     prefix: str = ""
     """By what the conversation up to here is found (`core/prefix.py`); earlier releases kept none."""
+    imported: bool = False
+    """Whether it came as a stub in an export: nothing here proves what it was, so it hides nothing that is said."""
 
     @property
     def destroyed(self) -> tuple[str, ...]:
@@ -107,10 +110,12 @@ class Tree:
         """A message after its parent, as the entry that is here already, or as one that is not put here yet."""
         id = entry_id(parent, message)
         known = self.entries.get(id)
-        if known is not None:
-            return known
+        return known if known is not None else self.make(parent, message)
+
+    def make(self, parent: str | None, message: Message) -> Entry:
+        """A message after its parent, as an entry of which nothing is taken from anywhere else."""
         depth = self[parent].depth + 1 if parent is not None else 0
-        prefix = self._prefix(parent, message)
+        id, prefix = entry_id(parent, message), self._prefix(parent, message)
         self._open = {id: prefix}
         return Entry(
             id=id,
@@ -173,21 +178,63 @@ class Tree:
     def is_destroyed(self, id: str, message: Message) -> bool:
         """Whether a message is a body of an entry that was erased, as far as clients repeat it."""
         entry = self[id]
-        return bool(entry.destroyed) and self.echo(entry.parent, message) in entry.destroyed
+        if entry.erased is not None and entry_id(entry.parent, message) == id:
+            return True
+        return bool(entry.destroyed) and any(
+            echo in entry.destroyed for echo in self._echoes(entry.parent, message)
+        )
 
     def echo(self, parent: str | None, message: Message) -> str:
         """The echo that a message has after this parent."""
         return entry_echo(self[parent].echo if parent is not None else None, message)
 
     def stub(self, parent: str | None, message: Message) -> Entry | None:
-        """The erased entry that had this body after this parent, if it is at hand."""
+        """The erased entry that had this body after this parent, if it is at hand.
+
+        What its id does not prove must have been erased here, and be a message of the same role about the same calls.
+        """
         stubs = self._stubs.get(parent)
         if not stubs:
             return None
-        echo = self.echo(parent, message)
-        return next((self[id] for id in stubs.get(echo, ()) if echo in self[id].destroyed), None)
+        exact = self.entries.get(entry_id(parent, message))
+        if exact is not None and exact.erased is not None and exact.parent == parent:
+            return exact
+        for echo in self._echoes(parent, message):
+            for id in stubs.get(echo, ()):
+                if echo in self[id].destroyed and _may_stand_for(self[id], message):
+                    return self[id]
+        return None
+
+    def _echoes(self, parent: str | None, message: Message) -> Iterator[str]:
+        """The echoes by which a message after this parent may be known: the present one, and that of 0.1."""
+        yield self.echo(parent, message)
+        if any(map(is_former, self._stubs.get(parent, ()))):
+            yield former_echo(self._former(parent), message)
+
+    def _former(self, id: str | None) -> str | None:
+        """The echo that an entry had in 0.1: made again from the last one that is left of that time."""
+        above = list(self._above(id, lambda entry: not is_former(entry.echo)))
+        first = above[-1].parent if above else id
+        echo = self[first].echo if first is not None else None
+        for entry in reversed(above):
+            echo = former_echo(echo, entry.message)
+        return echo
 
     def erase(self, id: str, reason: str, echoes: Iterable[str] = ()) -> Entry:
         """Replace the content of an entry by a stub; its id and place stay, and by what echoes it is known."""
-        self.put(self[id].to_stub(reason, echoes))
+        entry = self[id]
+        if entry.imported:  # only its id is proof, once somebody says the words; an export made up the rest
+            entry = msgspec.structs.replace(entry, echo=digest(id.encode()), echoes=(), imported=False)
+        elif entry.erased is None:  # an export may have put an echo behind one that it made up
+            entry = msgspec.structs.replace(entry, echo=self.echo(entry.parent, entry.message))
+        self.put(entry.to_stub(reason, echoes))
         return self.entries[id]
+
+
+def _may_stand_for(entry: Entry, message: Message) -> bool:
+    """Whether an entry that is known by an echo can be shown where a client sent this message."""
+
+    def about(one: Message) -> tuple[object, ...]:
+        return one.role, [call.id for call in one.calls], [result.call for result in one.results]
+
+    return not entry.imported and about(entry.message) == about(message)

@@ -64,7 +64,7 @@ class Scale(Protocol):
     def message(self, message: Message, was: Message | None = None) -> Weight:
         """The weight of one message; `was` is the message before parts of it were elided."""
 
-    def frame(self, frame: Frame) -> Weight:
+    def frame(self, frame: Frame, rows: Sequence[Row] = ()) -> Weight:
         """The weight of system prompt and tools."""
 
     def text(self, text: str) -> int:

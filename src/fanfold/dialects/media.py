@@ -29,6 +29,8 @@ def note(part: Part) -> str:
             what, name, url = "an image", part.media, part.url
         case Document():
             what, name, url = "a document", part.name or part.media, part.url
+        case Opaque(body={"type": "tool_reference", "tool_name": str(tool)}):
+            return f"[the tool {tool} was loaded]"
         case Opaque():
             what = f"a block of {part.dialect}"
         case _:

@@ -136,7 +136,12 @@ def _is_foreign(tool: Any, dialect: str) -> bool:
 
 def function_names(frame: Frame, dialect: str) -> list[str]:
     """The names of a frame's functions, whatever form each is in; one whose form tells nothing is of this dialect."""
-    return [tool.name for tool in _read(frame.tools, dialect) if not isinstance(tool, BuiltIn)]
+    return [tool.name for tool in functions(frame.tools, dialect) if not isinstance(tool, BuiltIn)]
+
+
+def functions(bodies: Iterable[Any], dialect: str) -> list[Tool]:
+    """Tools as they are defined in any form; one whose form tells nothing is of this dialect."""
+    return list(_read(bodies, dialect))
 
 
 def translate(frame: Frame, dialect: str) -> tuple[Frame, tuple[str, ...]]:
@@ -254,6 +259,16 @@ def few(frame: Frame, dialect: str, params: Params) -> Breaches:
     """A request offers at most 128 tools."""
     if len(frame.tools) > MOST:
         yield "tools", f"{len(frame.tools)} are offered, {MOST} are taken"
+
+
+def chosen_tool(params: Params) -> str | None:
+    """The function that a request forces the model to call, in the words of any dialect."""
+    match params.get("tool_choice"):
+        case {"type": "function", "function": {"name": str(name)}}:
+            return name
+        case {"type": "function" | "tool", "name": str(name)}:
+            return name
+    return None
 
 
 def chosen_from(frame: Frame, dialect: str, params: Params) -> Breaches:

@@ -20,12 +20,31 @@ from fanfold.dialects.tools import localize
 from fanfold.tokens.meter import SEALED, Meter, hidden_tokens, is_exact, sure
 from fanfold.tokens.vocabulary import sendable as sendable_text
 
+_FRAMES = 16
+"""So many weights of frames are kept at hand."""
+
+
+class Offer(msgspec.Struct, frozen=True):
+    """The frame of one request: tools may wait until they are needed."""
+
+    sent: Frame
+    counted: Frame
+    """What the model reads of it, and is billed."""
+    left_out: tuple[str, ...]
+    """What of the recorded frame is not sent, and why."""
+    loaded: tuple[str, ...]
+    """Those of the waiting tools that are there."""
+
 
 class Gauge(msgspec.Struct, frozen=True):
     """Weighs rows with a session's meter, in the form its dialect sends them. Each message is encoded once."""
 
     meter: Meter
     dialect: Dialect
+    offer: Callable[[Frame, Sequence[Row]], Offer | None] | None = None
+    """The frame that is sent with some rows, where tools wait."""
+    frames: dict[Any, Weight] = {}
+    """What was weighed before: the frame is weighed for every view."""
 
     @property
     def overhead(self) -> int:
@@ -115,13 +134,21 @@ class Gauge(msgspec.Struct, frozen=True):
         except BadSetting:
             return None
 
-    def frame(self, frame: Frame) -> Weight:
-        """Tokens and bytes of system prompt and tools."""
-        frame, _ = localize(frame, self.dialect.name)
-        request = self.dialect.encode(frame, (), {})
-        _, data = encoded((request,))
-        tokens = self.meter.frame(frame)
-        return Weight(tokens, len(data), (), frame.id.encode(), guessed=tokens)
+    def frame(self, frame: Frame, rows: Sequence[Row] = ()) -> Weight:
+        """Tokens and bytes of system prompt and tools, as far as these rows need them."""
+        offer = self.offer(frame, rows) if self.offer is not None else None
+        key = frame.id if offer is None else f"{offer.sent.id} {offer.counted.id}"
+        if key not in self.frames:
+            if len(self.frames) >= _FRAMES:
+                self.frames.clear()
+            self.frames[key] = self._weigh_frame(frame, offer)
+        return self.frames[key]
+
+    def _weigh_frame(self, frame: Frame, offer: Offer | None) -> Weight:
+        sent = localize(frame, self.dialect.name)[0] if offer is None else offer.sent
+        _, data = encoded((self.dialect.encode(sent, (), {}),))
+        tokens = self.meter.frame(sent if offer is None else offer.counted)
+        return Weight(tokens, len(data), (), sent.id.encode(), guessed=tokens)
 
 
 def misread(message: Message, dialect: Dialect) -> str | None:

@@ -8,18 +8,29 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from fanfold.core.errors import BadInput
+from fanfold.core.message import Message
 from fanfold.core.view import View
+from fanfold.dialects.dialect import LIMITS, Reply, reply_limit
 from fanfold.dialects.gemini.rest import rest_body
 from fanfold.dialects.http.events import wire_bytes
 from fanfold.dialects.http.request import HttpRequest
 from fanfold.dialects.registry import dialect_named, facts, request_fields
 from fanfold.dialects.tools import function_names
+from fanfold.gateway.compaction import Reference, asks_for_summary, expand, new_reference
 from fanfold.gateway.headers import Headers
+from fanfold.gateway.hidden import (
+    HiddenRound,
+    Rounds,
+    may_recall,
+    own_calls,
+    put_back,
+    with_recall_tools,
+)
 from fanfold.gateway.identity import Identity, identify
 from fanfold.gateway.keys import Holder
 from fanfold.session.pool import Lease, Pool
@@ -29,6 +40,7 @@ from fanfold.session.threads import Threads
 
 WORK = Threads("gateway", 8)
 _KEPT_NAMES = 10_000
+_KEPT_ROUNDS = 200
 _SMALL = 2
 """A request of fewer bytes than this for each token of its window is surely inside it."""
 _UNSAID = frozenset({"context"})
@@ -56,6 +68,8 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens of what is sent."""
     edits: int
     """How many edits shape it."""
+    recalls: bool = False
+    """Whether the model has the recall tools, and a call to them is answered here."""
 
     def headers(self) -> Headers:
         """What the client is told about it."""
@@ -73,6 +87,12 @@ class Conversations:
         self.pool = Pool(store, filters=(), recall=False)
         self._names: OrderedDict[tuple[str, str, str], str] = OrderedDict()
         """The session that each claim and first message led to."""
+        self._rounds: OrderedDict[tuple[str, str], Rounds] = OrderedDict()
+        """What clients were not told, by tenant and session."""
+        self._replies: OrderedDict[tuple[str, str], str] = OrderedDict()
+        """The session in which each stored response was given, by tenant and the response's id."""
+        self._summarized: OrderedDict[tuple[str, str], str] = OrderedDict()
+        """The session that a client had summarized, by tenant and claim."""
 
     def _lease(self, name: str, holder: Holder, request: HttpRequest) -> Lease:
         chosen = {"window": holder.window, "strategy": holder.strategy}
@@ -83,6 +103,11 @@ class Conversations:
 
     def find(self, headers: Headers, holder: Holder, request: HttpRequest) -> str:
         """The name of the session that a request belongs to; a new one where it belongs to none."""
+        request, meant = expand(request)
+        if meant is not None:
+            return meant
+        if isinstance(previous := request.body.get("previous_response_id"), str):
+            return self._find_reply(holder.tenant, previous)
         identity = identify(headers, request)
         if identity.claim is not None:
             return self._find_claimed(identity, holder, request)
@@ -101,56 +126,142 @@ class Conversations:
                 request.body, tenant=holder.tenant, dialect=request.dialect, hint=identity.name
             )
             own = [session for session in found.candidates if identity.owns(session)]
+            if not own and _offers_tools(request) and (begun := self._summarized.pop(key[:2], None)):
+                own = [begun]  # the client begins anew with a summary of this one
             if not own and not _offers_tools(request) and _is_small(request, holder):
                 raise Unmanaged("side call")
             name = own[0] if own else identity.name
-            self._names[key] = name
-        self._names.move_to_end(key)
-        while len(self._names) > _KEPT_NAMES:
-            self._names.popitem(last=False)
+        _keep(self._names, key, name)
+        if asks_for_summary(request):
+            _keep(self._summarized, key[:2], name)
         return name
 
-    def prepare(self, name: str, holder: Holder, request: HttpRequest) -> Managed:
-        """Adopt the history that the client sent, reduce what is too long, and write what is to be sent."""
+    def _find_reply(self, tenant: str, reply: str) -> str:
+        if (tenant, reply) not in self._replies:
+            raise Unmanaged("stored elsewhere")
+        return self._replies[tenant, reply]
+
+    def knows(self, tenant: str, reply: str) -> bool:
+        """Whether a response was given to this tenant."""
+        return (tenant, reply) in self._replies
+
+    def refer(self, name: str, holder: Holder, request: HttpRequest) -> Reference:
+        """Record a history, and make a reference to it that a client can send in its place."""
+        reference = new_reference(name)
         with self._lease(name, holder, request) as chat:
-            merged = chat.merge(request.body)
-            return self._write(chat, name, holder, request, merged.params)
+            chat.merge(put_back(expand(request)[0], self._rounds.get((holder.tenant, name), ())))
+            chat.receive(Reply((), id=reference.reply))
+        _keep(self._replies, (holder.tenant, reference.reply), name)
+        return reference
+
+    def prepare(self, name: str, holder: Holder, request: HttpRequest) -> Managed:
+        """Adopt the history that the client sent, reduce what is too long, and write what is to be sent.
+
+        The recall tools enter with the first edit, which changes the beginning of the prompt anyway, and stay.
+        """
+        given = expand(request)[0]
+        whole = msgspec.structs.replace(
+            given, body=put_back(given, self._rounds.get((holder.tenant, name), ()))
+        )
+        with self._lease(name, holder, request) as chat:
+            recalls = may_recall(request) and bool(edits_in(chat.view()))
+            merged = chat.merge(with_recall_tools(whole) if recalls else whole.body)
+            if not recalls and may_recall(request) and _is_due(chat, merged.params, holder.window):
+                recalls, merged = True, chat.merge(with_recall_tools(whole))
+            return self._write(chat, name, holder, request, merged.params, recalls)
 
     def refused(self, managed: Managed, error: Mapping[str, Any]) -> Managed | None:
         """The provider said that it is too long: what to send instead, if anything can be left out."""
         with self._lease(managed.name, managed.holder, managed.asked) as chat:
             if not chat.refused(error):
                 return None
-            merged = chat.merge(managed.asked.body)
-            return self._write(chat, managed.name, managed.holder, managed.asked, merged.params)
+        return self.prepare(managed.name, managed.holder, managed.asked)
+
+    def go_on(self, managed: Managed) -> Managed:
+        """What to send after calls were answered here."""
+        with self._lease(managed.name, managed.holder, managed.asked) as chat:
+            params = dialect_named(managed.asked.dialect).split(managed.asked.body).params
+            return self._write(chat, managed.name, managed.holder, managed.asked, params, True)
 
     def _write(
-        self, chat: Session, name: str, holder: Holder, request: HttpRequest, params: Mapping[str, Any]
+        self,
+        chat: Session,
+        name: str,
+        holder: Holder,
+        request: HttpRequest,
+        params: Mapping[str, Any],
+        recalls: bool,
     ) -> Managed:
         given = {key: value for key, value in params.items() if key not in request_fields() | _UNSAID}
-        sent = chat.request(**given)
+        sent = chat.request(**_with_room(given, holder.window))
         view = chat.view()
         edits = edits_in(view)
-        body = wire_bytes(compose(request, sent)) if edits else None
+        # What a client leaves to a server's memory is sent in full: the provider need not have stored it.
+        changed = edits or recalls or expand(request)[0].body.get("previous_response_id") is not None
+        body = wire_bytes(compose(request, sent)) if changed else None
         return Managed(
-            name=name, holder=holder, asked=request, sent=sent, body=body, after=view.tokens, edits=len(edits)
+            name=name,
+            holder=holder,
+            asked=request,
+            sent=sent,
+            body=body,
+            after=view.tokens,
+            edits=len(edits),
+            recalls=recalls,
         )
 
-    def hear(self, managed: Managed, events: Iterable[Any]) -> None:
+    def answer(self, managed: Managed, reply: Reply) -> tuple[Message, ...]:
+        """Answer the calls of a reply that are for the gateway; returns the answers."""
+        with self._lease(managed.name, managed.holder, managed.asked) as chat:
+            return tuple(chat.answer(call, chat.recall(call)).message for call in own_calls(reply))
+
+    def hide(self, managed: Managed, hidden: HiddenRound) -> None:
+        """Remember what stands around a reply that the client was told."""
+        key = (managed.holder.tenant, managed.name)
+        _keep(self._rounds, key, (*self._rounds.get(key, ()), hidden)[-_KEPT_ROUNDS:])
+
+    def hear(self, managed: Managed, events: Iterable[Any]) -> Reply | None:
         """Record what was answered in a stream; one that broke off is recorded as cut."""
         lease = self._lease(managed.name, managed.holder, managed.asked)
         with lease as chat, chat.listen(events, to=managed.sent) as heard:
             for _ in heard:
                 pass
+        if heard.reply is not None and heard.reply.stop == "cut":
+            self._leave(managed)
+        elif heard.reply is not None and heard.reply.id is not None:
+            _keep(self._replies, (managed.holder.tenant, heard.reply.id), managed.name)
+        return heard.reply
 
-    def receive(self, managed: Managed, body: Any) -> None:
+    def _leave(self, managed: Managed) -> None:
+        """Go back before a reply that broke off: it is recorded, and the conversation goes on without it."""
+        with self._lease(managed.name, managed.holder, managed.asked) as chat:
+            tip = managed.sent.sent.tip
+            if tip is not None and chat.head != tip:
+                chat.rewind(tip)
+
+    def receive(self, managed: Managed, body: Any) -> Reply:
         """Record what was answered as a whole."""
         with self._lease(managed.name, managed.holder, managed.asked) as chat:
-            chat.receive(body, to=managed.sent)
+            reply = chat.receive(body, to=managed.sent)
+        if reply.id is not None:
+            _keep(self._replies, (managed.holder.tenant, reply.id), managed.name)
+        return reply
 
     def close(self) -> None:
         """Close all sessions, and the store."""
         self.pool.close()
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _keep(kept: OrderedDict[K, V], key: K, value: V) -> None:
+    """Keep something, and forget what was not used for longest."""
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > _KEPT_NAMES:
+        kept.popitem(last=False)
 
 
 def edits_in(view: View) -> set[str]:
@@ -169,14 +280,34 @@ def compose(request: HttpRequest, sent: Mapping[str, Any]) -> dict[str, Any]:
     written = rest_body(sent) if request.dialect == "gemini" else sent
     body: dict[str, Any] = {}
     for key, value in request.body.items():
-        if key in written:
+        if key in written and key not in LIMITS:
             body[key] = written[key]
+        elif key in LIMITS:
+            body[key] = value
         elif key in _UNSAID or key in request_fields() - ours:
             body[key] = value  # all else that is missing is what this request must not have
     body |= {key: written[key] for key in ours & written.keys()}
     for key in _ELSEWHERE.get(request.dialect, ()):
         body.pop(key, None)
     return body
+
+
+def _is_due(chat: Session, params: Mapping[str, Any], window: int | None) -> bool:
+    """Whether the next request would be reduced first."""
+    limit = reply_limit(_with_room(dict(params), window))
+    return chat.pressure(max_tokens=limit).due
+
+
+def _with_room(params: dict[str, Any], window: int | None) -> dict[str, Any]:
+    """The parameters as a budget is to see them: a client that asks for a reply as long as the window leaves no room.
+
+    Claude Code asks for 32,000 tokens, whatever window the gateway was given. What is sent has the client's own limit.
+    """
+    most = window // 4 if window else None
+    return {
+        key: min(value, most) if most and key in LIMITS and type(value) is int else value
+        for key, value in params.items()
+    }
 
 
 def _offers_tools(request: HttpRequest) -> bool:

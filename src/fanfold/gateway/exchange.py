@@ -10,34 +10,33 @@ record      keep what was answered, in the session that asked for it
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from asyncio import shield
 from logging import getLogger
+from time import time
 from typing import TYPE_CHECKING
 
 import msgspec
 from aiohttp import ClientError, ClientResponse
 
 from fanfold.core.errors import BadInput, DoesNotFit, FanfoldError, UnknownModel
-from fanfold.dialects.http.errors import read_error
 from fanfold.dialects.http.events import EVENTS
+from fanfold.dialects.http.replies import replay
 from fanfold.dialects.http.request import HttpRequest, read_request
 from fanfold.gateway.client import Client
-from fanfold.gateway.conversations import WORK, Conversations, Managed, Unmanaged
-from fanfold.gateway.headers import Headers, get, to_client, to_upstream
+from fanfold.gateway.compaction import compacted_reply, is_trigger, without_trigger
+from fanfold.gateway.conversations import WORK, Managed, Unmanaged
+from fanfold.gateway.headers import Headers, get, to_client
 from fanfold.gateway.keys import Holder
-from fanfold.gateway.route import Destination, upstream_address
-from fanfold.gateway.safety import Refused, unpack
+from fanfold.gateway.lookups import serve_rounds
+from fanfold.gateway.question import ask, ask_until_it_fits, record
+from fanfold.gateway.route import Destination
+from fanfold.gateway.safety import BrokenOff, Refused, unpack
 from fanfold.gateway.stream import Overheard
 
 if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway
 
 _LOG = getLogger("fanfold.gateway")
-_TRIES = 3
-"""So often a request is made smaller because the provider said that it is too long."""
-_LENGTHS = (400, 413, 422)
-"""Statuses with which providers say so."""
-_READABLE = (b"gzip", b"deflate", b"zstd", b"identity")
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,6 +54,9 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -> None:
     """Take a request to its provider, and the reply back."""
     asked = read(exchange, gateway.settings.max_body)
+    check_stored(gateway, exchange, asked)
+    if asked is not None and is_trigger(asked) and await answer_trigger(gateway, exchange, asked, client):
+        return
     try:
         managed = await manage(gateway, exchange, asked)
         own: Headers = managed.headers()
@@ -63,18 +65,20 @@ async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -
     if managed is None:
         response = await ask(gateway, exchange, exchange.body)
         await pass_on(response, client, own)
+        await client.end()
         return
     response, managed, said = await ask_until_it_fits(gateway, exchange, managed)
-    heard = Overheard(
-        response.headers.get("content-type"),
-        response.headers.get("content-encoding"),
-        streams=managed.asked.streams,
-    )
+    if managed.recalls and response.status == 200:
+        await serve_rounds(gateway, exchange, client, response, managed)
+        return
+    heard = Overheard.of(response, streams=managed.asked.streams)
     try:
         await pass_on(response, client, managed.headers(), heard, said)
     finally:
         if response.status == 200:
-            await record(gateway, managed, heard)
+            # Before the end, for whoever has the reply may ask again at once; and whole, even if the client goes.
+            await shield(record(gateway, managed, heard))
+    await client.end()
 
 
 # Read
@@ -94,6 +98,51 @@ def read(exchange: Exchange, most: int) -> HttpRequest | None:
         except (ValueError, RecursionError):
             raise Refused(400, "The body is no JSON.") from None
         return None  # JSON that cannot be read in one way only is the provider's business
+
+
+def check_stored(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None) -> None:
+    """Refuse what another tenant has stored at the provider: behind virtual keys all tenants are one customer."""
+    conversations, holder, route = gateway.conversations, exchange.holder, exchange.to.route
+    if not holder.own_keys or route is None or route.dialect != "openai.responses":
+        return
+    body = asked.body if asked is not None else {}
+    named = [id for id in (route.id, body.get("previous_response_id")) if isinstance(id, str)]
+    known = not named or (
+        conversations is not None and all(conversations.knows(holder.tenant, id) for id in named)
+    )
+    items = body.get("input")
+    refers = any(isinstance(item, dict) and item.get("type") == "item_reference" for item in items or ())
+    if not known or refers or body.get("conversation") is not None:
+        raise Refused(404, "This response is not known here. Send the whole conversation as `input`.")
+
+
+async def answer_trigger(gateway: Gateway, exchange: Exchange, asked: HttpRequest, client: Client) -> bool:
+    """Answer a client that compacts with a reference to everything; tell whether that could be done."""
+    conversations, tenant = gateway.conversations, exchange.holder.tenant
+    if conversations is None:
+        return False
+    try:
+        request = without_trigger(asked)
+        name = await WORK.run(conversations.find, exchange.headers, exchange.holder, request)
+        async with gateway.turn(tenant, name):
+            reference = await WORK.run(conversations.refer, name, exchange.holder, request)
+    except (FanfoldError, Unmanaged) as error:
+        _LOG.warning("A client's compaction is left to its provider: %s.", type(error).__name__)
+        return False
+    gateway.metrics.add("client_compactions")
+    own = [(b"x-fanfold-session", name.encode("latin-1", "replace"))]
+    body = compacted_reply(reference, asked.model, int(time()))
+    if asked.route.purpose == "compact":
+        body = {key: body[key] for key in ("id", "created_at", "output", "usage")} | {
+            "object": "response.compaction"
+        }
+    if not asked.streams:
+        await client.tell_json(200, body, own)
+        return True
+    await client.start(200, [(b"content-type", EVENTS.encode()), *own], is_stream=True)
+    await client.write(b"".join(replay(asked.dialect, body, asked.body)))
+    await client.end()
+    return True
 
 
 # Manage
@@ -139,63 +188,6 @@ def _bypass(gateway: Gateway, reason: str, error: Exception) -> Unmanaged:
     return Unmanaged(f"{reason}: {type(error).__name__}")
 
 
-# Ask
-
-
-async def ask_until_it_fits(
-    gateway: Gateway, exchange: Exchange, managed: Managed
-) -> tuple[ClientResponse, Managed, bytes]:
-    """The provider's response, and what was read of it. Where it says that the request is too long, less is sent."""
-    conversations, said = _there(gateway.conversations), b""
-    for _ in range(_TRIES):
-        body = exchange.body if managed.body is None else managed.body
-        response, said = await ask(gateway, exchange, body, managed), b""
-        if response.status not in _LENGTHS:
-            break
-        said = await response.read()
-        packed = response.headers.get("content-encoding")
-        trouble = read_error(response.status, body=unpack(said, packed, 1 << 20))
-        if trouble.kind not in ("too_long", "too_large"):
-            break
-        gateway.metrics.add("refused_too_long")
-        error = {"status_code": response.status, "body": trouble.message, "code": trouble.code}
-        async with gateway.turn(managed.holder.tenant, managed.name):
-            smaller = await WORK.run(conversations.refused, managed, error)
-        if smaller is None:
-            break
-        response.close()
-        managed = smaller
-    return response, managed, said
-
-
-async def ask(
-    gateway: Gateway, exchange: Exchange, body: bytes, managed: Managed | None = None
-) -> ClientResponse:
-    """The provider's response to this body, which goes where the client's request was meant to go."""
-    provider, holder = exchange.to.provider, exchange.holder
-    edited = managed is not None and managed.body is not None
-    headers = to_upstream(exchange.headers, provider, (b"content-encoding",) if edited else ())
-    if managed is not None:
-        headers = [_readable(name, value) for name, value in headers]
-    address = upstream_address(gateway.settings.address(provider), exchange.path)
-    query = _without_key(exchange.query) if holder.own_keys else exchange.query
-    target = f"{address}?{query}" if query else address
-    return await gateway.upstreams.send(exchange.method, target, holder.sign(headers, provider), body)
-
-
-def _readable(name: bytes, value: bytes) -> tuple[bytes, bytes]:
-    """A reply that is listened to is packed in a way that can be unpacked here, or not at all."""
-    if name != b"accept-encoding":
-        return name, value
-    codings = (word.strip() for word in value.split(b","))
-    kept = [word for word in codings if word.partition(b";")[0].lower() in _READABLE]
-    return name, b", ".join(kept) or b"identity"
-
-
-def _without_key(query: str) -> str:
-    return "&".join(pair for pair in query.split("&") if not pair.startswith("key="))
-
-
 # Pass on
 
 
@@ -216,33 +208,6 @@ async def pass_on(
     except (ClientError, OSError) as error:
         if client.gone:
             raise
-        raise Refused(502, "The provider broke off in the middle of its reply.") from error
+        raise BrokenOff(502, "The provider broke off in the middle of its reply.") from error
     finally:
         response.close()
-    await client.end()
-
-
-# Record
-
-
-async def record(gateway: Gateway, managed: Managed, heard: Overheard) -> None:
-    """Keep what was answered. A failure is told in the log: the client has its reply already."""
-    conversations, body = _there(gateway.conversations), heard.body()
-    work: Callable[[], None]
-    if heard.is_stream:
-        work = lambda: conversations.hear(managed, heard.events)  # noqa: E731
-    elif body is not None:
-        work = lambda: conversations.receive(managed, body)  # noqa: E731
-    else:
-        return
-    try:
-        async with gateway.turn(managed.holder.tenant, managed.name):
-            await WORK.run(work)
-    except Exception as error:
-        gateway.metrics.add("bypassed", reason="not recorded")
-        _LOG.warning("A reply in %s could not be recorded: %s.", managed.name, type(error).__name__)
-
-
-def _there(conversations: Conversations | None) -> Conversations:
-    assert conversations is not None  # whatever is managed is managed by somebody
-    return conversations

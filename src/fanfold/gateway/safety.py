@@ -21,6 +21,10 @@ class Refused(Exception):
         self.status = status
 
 
+class BrokenOff(Refused):
+    """A reply that broke off after its status was told: all that is left is to hang up, as the provider did."""
+
+
 def check_request(path: str, headers: Headers, hosts: Collection[str]) -> None:
     """Refuse what no agent sends: a page of another site, a name that leads here by a trick, an odd path."""
     host = get(headers, b"host") or ""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import signal
-from logging import getLogger
+from logging import LogRecord, getLogger
 from typing import Any
 
 from fanfold.core.errors import FanfoldError, MissingExtra
+from fanfold.gateway.safety import BrokenOff
 from fanfold.gateway.settings import ServeSettings, read_settings
 
 DRAIN = 30
@@ -39,7 +40,13 @@ def serve(settings: ServeSettings, given: dict[str, Any]) -> None:
     )
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: reload(gateway, given))
+    getLogger("uvicorn.error").addFilter(is_news)
     uvicorn.Server(config).run()
+
+
+def is_news(record: LogRecord) -> bool:
+    """Whether a line of the server's log says more than that a provider hung up; the metrics count those."""
+    return not (record.exc_info and isinstance(record.exc_info[1], BrokenOff))
 
 
 def reload(gateway: Any, given: dict[str, Any]) -> None:

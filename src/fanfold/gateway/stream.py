@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import zlib
-from typing import Any
+from typing import Any, Self
+
+from aiohttp import ClientResponse
 
 from fanfold.dialects.http.events import EVENTS, EventReader, event_reader
 from fanfold.gateway.safety import is_packed, unpacking
@@ -24,6 +26,13 @@ class Overheard:
         self._deaf = is_packed(coding) and self._unpacking is None
         self._pieces: list[bytes] = []
         self._size = 0
+
+    @classmethod
+    def of(cls, response: ClientResponse, *, streams: bool) -> Self:
+        """What listens to a response; `streams` says whether the client asked for a stream."""
+        return cls(
+            response.headers.get("content-type"), response.headers.get("content-encoding"), streams=streams
+        )
 
     def hear(self, piece: bytes) -> None:
         """Take in what just passed."""

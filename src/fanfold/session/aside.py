@@ -19,10 +19,10 @@ def aside(state: State, transcript: Any, response: Any = None) -> str | None:
     """Record a conversation beside this one; what it has in common with the path is that."""
     state.read_whole()
     split = state.dialect.split(state.dialect.whole(transcript, lambda: memory_of(state)))
-    known = count_known(state, split.messages)
+    known, entries = count_known(state, split.messages)
     read = [state.dialect.message(body, f"messages[{i}]") for i, body in enumerate(split.messages)]
     said = read_reply(state, response).messages if response is not None else ()
-    return keep_aside(state, state.path[known - 1] if known else None, (*read[known:], *said))
+    return keep_aside(state, state.path[entries - 1] if entries else None, (*read[known:], *said))
 
 
 def count(state: State, body: Any) -> int:

@@ -1,5 +1,6 @@
-"""The session for asyncio. Nothing is done differently: only where the store is across a network, work waits beside the
-event loop, in a thread, verb after verb in the order they were called. Searches are done in a thread with every store.
+"""The session for asyncio. Nothing is done differently: only where the store is across a network, a verb waits for it
+without holding the event loop, verb after verb in the order they were called: in a fiber where the store can do that
+(`stores/fibers.py`), else in a thread. Searches are done in a thread with every store.
 """
 
 from __future__ import annotations
@@ -7,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Awaitable, Callable, Generator
 from functools import partial, wraps
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fanfold.asking.drive import AsyncAsker, adrive
 from fanfold.core.errors import Moved
@@ -22,7 +23,10 @@ from fanfold.session.record import AsyncListening
 from fanfold.session.request import SentRequest
 from fanfold.session.session import UNDER_WAY, Session, Verbs, may_repeat
 from fanfold.session.state import State
-from fanfold.session.threads import SEARCHES, STORE, TaskTurn
+from fanfold.session.threads import SEARCHES, STORE, TaskTurn, start_fiber
+
+if TYPE_CHECKING:
+    from asyncio import Future
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -45,9 +49,15 @@ class AsyncSession(Verbs):
     """The same session for asyncio: every verb is awaitable."""
 
     def __init__(
-        self, state: State | Callable[[], State], ask: AsyncAsker | None = None, *, remote: bool = False
+        self,
+        state: State | Callable[[], State],
+        ask: AsyncAsker | None = None,
+        *,
+        remote: bool = False,
+        awaited: bool = False,
     ) -> None:
         super().__init__(state)
+        self._awaited = awaited
         self._ask = ask
         self._turn = TaskTurn()
         self._order = TaskTurn()
@@ -62,24 +72,33 @@ class AsyncSession(Verbs):
         """Do something with the store: at once, in the loop; beside it only if the store is across a network."""
         if self._at_once:
             return work(*args, **kwargs)
+        if self._awaited:
+            return await self._in_turn(partial(start_fiber, work, *args, **kwargs))
         async with self._order:
             if self._remote:
                 return await STORE.run(work, *args, **kwargs)
             return work(*args, **kwargs)
 
+    async def _opened_state(self) -> State:
+        """What the session is made of; only to open it means to wait."""
+        return self._held if isinstance(self._held, State) else await self._work(self._opened)
+
     async def _search(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Do something that may search for seconds, beside the loop; verbs that are called meanwhile wait for it."""
+        return await self._in_turn(partial(SEARCHES.start, work, *args, **kwargs))
+
+    async def _in_turn(self, start: Callable[[], Future[T]]) -> T:
+        """Start something when its turn comes, and await it; given up, it goes on, and the next one waits for it."""
         from asyncio import shield
 
         await self._order.__aenter__()
         try:
-            searching = SEARCHES.start(work, *args, **kwargs)
+            working = start()
         except BaseException:
             self._order.end()
             raise
-        # Given up, it goes on: the next verb must not wait in the loop for the lock that its thread holds.
-        searching.add_done_callback(lambda _: self._order.end())
-        return await shield(searching)
+        working.add_done_callback(lambda _: self._order.end())
+        return await shield(working)
 
     async def _drive(
         self,
@@ -93,7 +112,7 @@ class AsyncSession(Verbs):
             try:
                 self._driver = object()
                 UNDER_WAY.set((*outside, self._driver))
-                state = await self._work(self._opened)
+                state = await self._opened_state()
                 while True:
                     try:
                         state.check_open()
@@ -116,6 +135,10 @@ class AsyncSession(Verbs):
     ledger = awaitable(Session.ledger)
     cache = awaitable(Session.cache)
     sent = awaitable(Session.sent)
+    body = awaitable(Session.body)
+    requests = awaitable(Session.requests)
+    edits = awaitable(Session.edits)
+    preview = awaitable(Session.preview)
     diff = awaitable(Session.diff)
     why = awaitable(Session.why)
     fold = awaitable(Session.fold)
@@ -132,6 +155,7 @@ class AsyncSession(Verbs):
     output = awaitable(Session.output)
     outputs = awaitable(Session.outputs)
     tools = awaitable(Session.tools)
+    find_tool = awaitable(Session.find_tool)
     gc = awaitable(Session.gc)
     refresh = awaitable(Session.refresh)
     close = awaitable(Session.close)
@@ -161,7 +185,7 @@ class AsyncSession(Verbs):
         self, call: Call | str, output: Any, *, error: bool = False, again: bool = False
     ) -> Entry:
         """Record what a tool gave back for a call; an async iterator of chunks is taken too."""
-        state = await self._work(self._opened)
+        state = await self._opened_state()
         waiting = await self._work(state.peek, lambda: record.open_call(state, call))
         taken = await outputs.atake_in(state, output, beside=self._remote)
         try:
@@ -199,14 +223,14 @@ class AsyncSession(Verbs):
     async def fork(self, name: str, *, edits: bool = True, **other: Unpack[Other]) -> AsyncSession:
         """A session of its own on the same entries, with the standing edits or afresh; with another model too."""
         forked = await self._work(self._do, fork.fork, name, edits, other)
-        return AsyncSession(forked, self._ask, remote=self._remote)
+        return AsyncSession(forked, self._ask, remote=self._remote, awaited=self._awaited)
 
     async def spawn(
         self, call: Call | str, *, name: str | None = None, **other: Unpack[Other]
     ) -> AsyncSession:
         """A sub-agent's session, linked to the call that started it; with another model too."""
         spawned = await self._work(self._do, fork.spawn, call, name, other)
-        return AsyncSession(spawned, self._ask, remote=self._remote)
+        return AsyncSession(spawned, self._ask, remote=self._remote, awaited=self._awaited)
 
     async def __aenter__(self) -> Self:
         await self._work(self._opened)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from fanfold.core.draft import PINNED
-from fanfold.core.edit import RECALL, SEARCH, Decision, Elide, Fold, Note, Pin, Repair, covers_of
+from fanfold.core.edit import RECALL, SEARCH, Decision, Elide, Fold, Note, Pin, Repair
 from fanfold.core.errors import BadInput, Busy, FanfoldError
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message, Part, replace_part, text_of, user
@@ -18,7 +18,7 @@ from fanfold.core.record import Answered, Edited, Erased, Kept, Record, Replaced
 from fanfold.core.tree import Entry
 from fanfold.dialects.rules import MADE_UP
 from fanfold.outputs.recall import ref_of
-from fanfold.session.gc import destroy, entries_ever, read_log, renew_sessions, without_content
+from fanfold.session.gc import destroy, entries_ever, named_damage, read_log, renew_sessions, without_content
 from fanfold.session.state import State
 from fanfold.session.traces import notes_from
 from fanfold.session.undo import entry_named
@@ -72,10 +72,11 @@ def _bodies(records: Iterable[Record], entry: str) -> Iterator[Message]:
 def _scrub(
     state: State, session: str, records: Sequence[Record], id: str, bodies: Sequence[Message]
 ) -> list[Record | None] | None:
-    """Replace everything a session made from an entry: summaries, notes, placeholders, answers, re-dressed bodies."""
-    log = Log(state.log.tree, records)
-    erasure = Erasure.of(log, id, (*bodies, *_bodies(records, id)))
-    scrubbed = [_scrub_record(log, record, erasure) for record in records]
+    """Replace everything a session made from an entry: summaries, notes, placeholders, answers, replaced bodies."""
+    with named_damage(session):
+        log = Log(state.log.tree, records)
+        erasure = Erasure.of(log, id, (*bodies, *_bodies(records, id)))
+        scrubbed = [_scrub_record(log, record, erasure) for record in records]
     has = id in log.times or id in log.replaced or id in log.tree.path(log.head)
     if session != state.terms.name and scrubbed == list(records) and not has:
         return None
@@ -246,12 +247,11 @@ def _placeholders(log: Log, entries: Container[str]) -> list[Elide]:
 
 def _others(log: Log, repair: Repair, erasure: Erasure) -> Iterator[Message]:
     """What a repair may show that was not made from the erased entry."""
-    todo, leaves = list(repair.covers), log.leaves(repair.covers) - {erasure.entry.id}
-    while todo:
-        decision = log.decisions.get(id := todo.pop())
+    leaves = log.leaves(repair.covers) - {erasure.entry.id}
+    for id in dict.fromkeys((*repair.covers, *(row for cover in repair.covers for row in log.under(cover)))):
+        decision = log.decisions.get(id)
         if decision is None:
             continue
-        todo.extend(covers_of(decision.edit))
         if isinstance(decision.edit, Fold) and erasure.entry.id not in log.leaves((id,)):
             yield from decision.edit.messages
     for id in leaves:

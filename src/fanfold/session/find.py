@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadArguments, BadInput, Corrupt, Gone, NotFound
-from fanfold.core.message import Call, Result
+from fanfold.core.message import Call, Message, Result
 from fanfold.core.record import Kept
+from fanfold.deferral.catalog import FINDING
 from fanfold.outputs import recall as tools
 from fanfold.outputs.output import Output
 from fanfold.outputs.references import behind, line_count
@@ -130,6 +131,23 @@ def recall(state: State, call: Call) -> str:
         return (found for found in every if not _is_recall(state, state.log.kept[found.ref]))
 
     return tools.answer(call.name, arguments, find, searchable)
+
+
+def find_tool(state: State, call: Call) -> Message:
+    """The message that answers a call of `find_tool`; recorded with `add`, it loads what it found."""
+    if not isinstance(call, Call) or not isinstance(call.raw, str):
+        raise BadInput(f"Give the model's call, as `reply.calls` has it, not {type(call).__name__}.")
+    return state.deferral.answer(state.log.frame(), call)
+
+
+def tool_answer(state: State, call: Call, loaded: Sequence[str]) -> Message | None:
+    """The answer of a session whose tools wait: to a search for them, or to a call of one that is not loaded."""
+    frame = state.log.frame()
+    if not state.deferral.is_ours(frame):
+        return None
+    if call.name in FINDING:
+        return state.deferral.answer(frame, call)
+    return state.deferral.answer_early(frame, call, loaded)
 
 
 def _is_recall(state: State, record: Kept) -> bool:

@@ -137,7 +137,7 @@ def _translate(chat: Session, dialect: str, given: Any) -> Fitted:
 def _write(state: State, given: Any) -> Any:
     params = {**state.log.sent[-1].params}
     allowed = state.dialect.allow(state.view().rows, params)
-    request = state.dialect.encode(state.frame()[0], allowed.rows, allowed.params)
+    request = state.dialect.encode(state.offer().sent, allowed.rows, allowed.params)
     return request if isinstance(given, Mapping) else request[state.dialect.field]
 
 

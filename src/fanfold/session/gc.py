@@ -9,13 +9,13 @@ from contextlib import contextmanager, suppress
 import msgspec
 
 from fanfold.core.edit import Pin, Undo, covers_of
-from fanfold.core.errors import StoreFailed
+from fanfold.core.errors import Corrupt, StoreFailed
 from fanfold.core.layout import show
 from fanfold.core.log import Log
 from fanfold.core.message import Message, text_of
 from fanfold.core.record import Branched, Edited, Erased, Frame, Kept, Move, Record, Replaced, blobs_of
 from fanfold.core.tree import Entry
-from fanfold.core.view import Weight
+from fanfold.core.view import Row, Weight
 from fanfold.session.state import State
 from fanfold.stores.store import Blob, Scrub, Tenant
 
@@ -95,7 +95,20 @@ def renew_sessions(tenant: Tenant) -> Iterator[None]:
 
 def read_log(tenant: Tenant, session: str) -> Log:
     """What a session of the tenant recorded, as the store has it."""
-    return Log(tenant.tree, tenant.store.load(tenant.name, session).records)
+    with named_damage(session):
+        return Log(tenant.tree, tenant.store.load(tenant.name, session).records)
+
+
+@contextmanager
+def named_damage(session: str) -> Iterator[None]:
+    """Say which session holds records that contradict each other: who looks through all of them did not open it."""
+    try:
+        yield
+    except (KeyError, IndexError, ValueError, TypeError, RecursionError) as error:
+        raise Corrupt(
+            f"The records of the session {session!r} contradict each other ({type(error).__name__}). "
+            "Bring back a copy of it."
+        ) from error
 
 
 def _find_hidden(logs: dict[str, Log], mine: Log) -> Iterator[Hidden]:
@@ -103,7 +116,8 @@ def _find_hidden(logs: dict[str, Log], mine: Log) -> Iterator[Hidden]:
     kept: dict[str, list[tuple[str, Kept]]] = {}
     needed: set[str] = set()
     for session, log in logs.items():
-        entries, refs = _find_shown(log)
+        with named_damage(session):
+            entries, refs = _find_shown(log)
         needed |= entries
         for record in log.kept.values():
             if record.is_part and record.gone is None:
@@ -139,10 +153,13 @@ def entries_ever(log: Log) -> Iterator[str]:
 
 
 def _find_shown(log: Log) -> tuple[set[str], set[str]]:
-    """The entries that stand in the view of any branch, and the references named there."""
+    """The entries that stand in the view of any branch, and the references named there.
+
+    After a rewind the head ends no branch, and `forward` may lead to such a place, too: later edits hide nothing there.
+    """
     entries: set[str] = set()
     refs: set[str] = set()
-    for tip in _tips(log):
+    for tip in _tips(log).union(log.behind, (log.head,) if log.head is not None else ()):
         view = show(log, tip, log.version, _Weightless())
         # A row shows an entry of its own, elided or not, or those that a repair shows otherwise.
         entries |= {id for row in view.rows for id in log.rows_repaired_by(row.id) if id not in log.decisions}
@@ -275,7 +292,7 @@ class _Weightless:
     def message(self, message: Message, was: Message | None = None) -> Weight:
         return Weight(0, 0)
 
-    def frame(self, frame: Frame) -> Weight:
+    def frame(self, frame: Frame, rows: Sequence[Row] = ()) -> Weight:
         return Weight(0, 0)
 
     def text(self, text: str) -> int:

@@ -5,23 +5,36 @@ However long it is, only a few of its messages are in memory at a time, and the 
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from itertools import groupby
 from tempfile import SpooledTemporaryFile
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from fanfold.config.choice import is_named
-from fanfold.core.edit import Fold, Repair
+from fanfold.core.echo import entry_echo, is_former
+from fanfold.core.edit import MOST_DIGITS, Edit, Elide, Fold, Pin, Repair, Undo, covers_of
 from fanfold.core.errors import BadInput, Gone, Moved, StoreFailed
-from fanfold.core.ids import entry_echo, entry_id, unpack
+from fanfold.core.ids import entry_id, former_echo, unpack
 from fanfold.core.message import Message
 from fanfold.core.prefix import Prefix, number_of, resume
-from fanfold.core.record import Edited, Kept, Move, Opened, Record, Replaced, Told, blobs_of, entries_of
+from fanfold.core.record import (
+    Edited,
+    Inherited,
+    Kept,
+    Move,
+    Opened,
+    Record,
+    Replaced,
+    Told,
+    blobs_of,
+    entries_of,
+)
 from fanfold.core.tree import Entry
 from fanfold.dialects.registry import DIALECTS, dialect_named
 from fanfold.dialects.weigh import misread
@@ -33,6 +46,8 @@ from fanfold.stores.store import SOME, Batch, Store, holder_name, name_of, summi
 
 _LARGE = 1 << 20
 """So many bytes are held, and written at once."""
+_REF = re.compile(rf"[a-z][0-9]{{1,{MOST_DIGITS}}}")
+_PART = re.compile(rf"(?:{ID.pattern})#[0-9]{{1,{MOST_DIGITS}}}")
 B = TypeVar("B", Kept, Told)
 
 
@@ -52,19 +67,33 @@ def import_session(
         raise _is_there(name) from moved
     finally:
         reading.close()
-    if (
-        reading.stubs
-    ):  # what was erased here stays so, with everything that the imported session had made from it
+    # What was erased here stays so, with everything that the imported session had made from it.
+    if reading.erased_here:
         from fanfold.session.open import open_aside  # late: few imports need a session
 
         with open_aside(name, store=place, tenant=tenant, window=1 << 40, meter="characters/4") as chat:
-            for id, reason in reading.stubs.items():
+            for id, reason in reading.erased_here.items():
                 chat.erase(id, reason)
     return name
 
 
 def _is_there(name: str) -> BadInput:
     return BadInput(f"There is a session {name!r} already; import it under another name.")
+
+
+class _Above(NamedTuple):
+    """An entry, as the one after it needs to know it."""
+
+    depth: int = -1
+    said: str | None = None
+    """Its echo as the file has it: 0.1 made others."""
+    echo: str | None = None
+    prefix: Prefix = Prefix()
+
+
+def _echo_again(like: str, above: _Above, message: Message) -> str:
+    """The echo of a message, made as one in the file was."""
+    return (former_echo if is_former(like) else entry_echo)(above.said, message)
 
 
 class _Import:
@@ -78,16 +107,20 @@ class _Import:
         self.waiting = _Waiting(store.coding if isinstance(store, Coded) else Coding())
         self.records = 0
         """How many there are."""
-        self.known: dict[str, tuple[str, int, Prefix]] = {}
-        """The echo and the depth of every entry, and the conversation up to it."""
+        self.known: dict[str, _Above] = {}
+        """What an entry needs to know of the one before it."""
         self.blobs: dict[str | None, str] = {}
         """What the blobs are called here, by their names in the file."""
         self.needed: dict[str, int] = {}
         """The blobs that records refer to, and in which line."""
-        self.erased: list[Entry] = []
+        self.erased_there: list[Entry] = []
         """The entries that were erased where the session comes from; little is left of them."""
-        self.stubs: dict[str, str] = {}
+        self.erased_here: dict[str, str] = {}
         """The entries that were erased here, and why."""
+        self.came_before: set[str] = set()
+        """The entries that another export brought as stubs: they are nothing that was erased here."""
+        self.edits: set[str] = set()
+        """The edits so far."""
         self.holder = holder_name()
         self.whole = False
         head = next(self.lines, {})
@@ -137,36 +170,42 @@ class _Import:
 
     def _take_entry(self, entry: Entry) -> None:
         """Nobody's word is taken for an id, nor for what a stub says: entries are shared."""
-        above: tuple[str | None, int, Prefix] = (None, -1, Prefix())
-        if entry.parent is not None:
-            above = self.known.get(entry.parent, (None, -9, Prefix()))
-        echo, depth, before = above
-        if entry.depth != depth + 1 or not ID.fullmatch(entry.id) or entry.id in self.known:
+        above = self.known.get(entry.parent, _Above(depth=-9)) if entry.parent is not None else _Above()
+        if entry.depth != above.depth + 1 or not ID.fullmatch(entry.id) or entry.id in self.known:
             raise self._wrong(f"the entry {entry.id[:12]!r} does not follow the one that it names")
-        prefix = before.follow(entry.message)
+        prefix = above.prefix.follow(entry.message)
         if entry.erased is not None and ID.fullmatch(entry.prefix):
             prefix = resume(entry.prefix, entry.message)  # of its words only this is left
-        entry = msgspec.structs.replace(entry, prefix=prefix.hash())
-        self.known[entry.id] = (entry.echo, entry.depth, prefix)
+        echo = entry.echo if entry.erased is not None else entry_echo(above.echo, entry.message)
+        self.known[entry.id] = _Above(entry.depth, entry.echo, echo, prefix)
         if entry.erased is not None:
-            self._take_stub(entry, entry.erased)
+            self._take_stub(msgspec.structs.replace(entry, prefix=prefix.hash()), entry.erased, above)
             return
-        if (entry.id, entry.echo) != (entry_id(entry.parent, entry.message), entry_echo(echo, entry.message)):
+        wanted = (entry_id(entry.parent, entry.message), _echo_again(entry.echo, above, entry.message))
+        if (entry.id, entry.echo) != wanted:
             raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
+        entry = msgspec.structs.replace(entry, echo=echo, prefix=prefix.hash())
         self._check_words((entry.message,))
-        self.waiting.add(entry)
+        # Its id says nothing of these fields, and by them it could be taken for other words.
+        self.waiting.add(msgspec.structs.replace(entry, echoes=(), imported=False))
 
-    def _take_stub(self, stub: Entry, reason: str) -> None:
+    def _take_stub(self, stub: Entry, reason: str, above: _Above) -> None:
         """Its content is gone, so its id proves nothing: only the reason is taken, and what is here must agree."""
-        left, here = stub.to_stub(reason), self.store.entry(self.tenant, stub.id)
+        here = self.store.entry(self.tenant, stub.id)
+        left = msgspec.structs.replace(stub.to_stub(reason), imported=True)
         if not reason.strip() or not all(map(ID.fullmatch, stub.destroyed)):
             raise self._wrong(
                 f"the entry {stub.id[:12]!r} is said to be erased, and does not say why or what it was"
             )
-        whole = here.to_stub(reason) if here is not None and here.erased is None else left
-        if (whole.echo, whole.message) != (left.echo, left.message):
+        known = here.to_stub(reason) if here is not None else left
+        proven = left.echo
+        if here is not None and here.erased is None:
+            proven = _echo_again(stub.echo, above, here.message)
+        if (proven, known.parent, known.depth, known.message) != (
+            left.echo, left.parent, left.depth, left.message,
+        ):  # fmt: skip
             raise self._wrong(f"the entry {stub.id[:12]!r} is not what its id says")
-        self.erased.append(left)
+        self.erased_there.append(left)
 
     def _check_words(self, messages: Iterable[Message]) -> None:
         """What people are shown is what models get: the wire form of a message says what its parts say."""
@@ -180,6 +219,7 @@ class _Import:
         for id in entries_of(record):
             if id not in self.known:
                 raise self._wrong(f"the entry {id[:12]!r} that this record names is not in this file")
+        self._check_edits(record)
         self._check_words(_messages_of(record))
         if isinstance(record, Opened) and not all(map(is_named, record.strategy)):
             raise self._wrong("a strategy in it is neither a name nor a table with a name")
@@ -187,6 +227,40 @@ class _Import:
             self.needed.setdefault(blob, self.number)
         self.records += 1
         self.waiting.add(record)
+
+    def _check_edits(self, record: Record) -> None:
+        """Edits are numbered one by one, and name only what was there when they were made."""
+        match record:
+            case Edited(decisions=decisions):
+                for decision in decisions:
+                    if decision.id != f"e{len(self.edits) + 1}":
+                        raise self._wrong(f"the edit {decision.id[:12]!r} is not the next one")
+                    self._check_edit(decision.edit)
+                    self.edits.add(decision.id)
+            case Inherited(edits=edits):
+                self._check_rows(edits, self.edits)
+            case Kept(ref=ref) if not _REF.fullmatch(ref) or (
+                record.is_part and not _is_part(record.address)
+            ):
+                raise self._wrong(f"the reference {ref[:12]!r} is none, or stands for nothing")
+
+    def _check_edit(self, edit: Edit) -> None:
+        match edit:
+            case Undo(edit=undone):
+                self._check_rows((undone,), self.edits)
+            case Elide(address=address) if not _is_part(address):
+                raise self._wrong(f"the part {address[:12]!r} is none")
+            case Fold(shows=()):
+                raise self._wrong("a summary in it shows nothing")
+            case Pin(entry=entry):
+                self._check_rows(() if entry is None else (entry,), self.known)
+            case _:
+                self._check_rows((id for id in covers_of(edit) if id not in self.known), self.edits)
+
+    def _check_rows(self, named: Iterable[str], there: Container[str]) -> None:
+        for id in named:
+            if id not in there:
+                raise self._wrong(f"an edit in it names {id[:12]!r}, which is not there before it")
 
     def _take_blob(self, id: str, lines: Iterable[Line]) -> None:
         """An export of an earlier release may call a blob by another name than this one does."""
@@ -213,26 +287,31 @@ class _Import:
                 self.store.create(self.tenant, name, self._batches())
                 return
             except Gone as gone:
-                found = {stub.id: stub.erased or "" for stub in gone.stubs if isinstance(stub, Entry)}
-                if found.keys() <= self.stubs.keys():
+                stubs = [stub for stub in gone.stubs if isinstance(stub, Entry)]
+                if {stub.id for stub in stubs} <= {*self.erased_here, *self.came_before}:
                     raise
-                self.stubs |= found
+                self.came_before |= {stub.id for stub in stubs if stub.imported}
+                self.erased_here |= {stub.id: stub.erased or "" for stub in stubs if not stub.imported}
 
     def _batches(self) -> Iterator[Batch]:
         """Stubs come first: a store lets nobody else write while it takes them in, and cannot wait for that later."""
-        stubs = tuple(stub for stub in self.erased if stub.id not in self.stubs)
+        known = {*self.erased_here, *self.came_before}
+        stubs = tuple(stub for stub in self.erased_there if stub.id not in known)
         if stubs:
             yield Batch((), stubs)
         for some in self.waiting.some():
-            entries = (one for one in some if isinstance(one, Entry) and one.id not in self.stubs)
+            whole = [one for one in some if isinstance(one, Entry)]
+            entries = tuple(one for one in whole if one.id not in known)
+            restored = tuple(one for one in whole if one.id in self.came_before)
             records = tuple(self._rename_blobs(one) for one in some if not isinstance(one, Entry))
-            yield Batch(records, tuple(entries), prefixes=tuple(map(self._prefix, records)))
+            yield Batch(records, entries, restored, prefixes=tuple(map(self._prefix, records)))
 
     def _prefix(self, record: Record) -> int | None:
         """Where a record moves the head to."""
         if not isinstance(record, Move):
             return None
-        return number_of((Prefix() if record.head is None else self.known[record.head][2]).hash())
+        above = self.known[record.head] if record.head is not None else _Above()
+        return number_of(above.prefix.hash())
 
     def _rename_blobs(self, record: Record) -> Record:
         """A record with the names that its blobs have here."""
@@ -268,6 +347,11 @@ class _Import:
 
 def _wrong(number: int, what: str) -> BadInput:
     return BadInput(f"Line {number} of this export: {what}. Export the session again.")
+
+
+def _is_part(address: str) -> bool:
+    """Whether this is the address of a part that an entry may have."""
+    return _PART.fullmatch(address) is not None
 
 
 _dialect = cache(dialect_named)

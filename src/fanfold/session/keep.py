@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -13,14 +13,19 @@ from fanfold.core.errors import Corrupt, NotFound, StoreFailed
 from fanfold.core.log import Log
 from fanfold.core.message import Message
 from fanfold.core.prefix import number_of
-from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Move, Opened, Record
+from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Kept, Move, Opened, Record
 from fanfold.core.tree import Entry, missing
 from fanfold.stores import checkpoint
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.store import Batch, Stored, Tenant, written_first
+from fanfold.stores.summary import Summary
 
 _OFTEN = 500
 """A checkpoint is kept after so many records."""
+_MANY = 64
+"""How a session stands is kept after so many records, though there was no request."""
+_SAID = frozenset({Move, Kept})
+"""What is recorded for a message alone."""
 _RARELY = 4_000
 """The same where most records are others': for a checkpoint, every process lays out what all of them wrote."""
 _BEYOND = 1 << 31
@@ -47,6 +52,10 @@ class Keeping:
         """What the session was last opened with, as of the last time it was read."""
         self.missed: tuple[int, int] | None = None
         """The numbers between which others wrote, just before what was last stored here."""
+        self.describe: Callable[[], Summary] | None = None
+        """Says how the session stands, to be kept for lists of sessions."""
+        self._untold = _MANY
+        """How many records were stored since that was last kept."""
         self._later: Stored | None = None
         """What was read together with a checkpoint, and is still to be taken in."""
         self._seq = self._version = 0
@@ -73,10 +82,18 @@ class Keeping:
         return self._written < len(self.log.records) or bool(self.entered or self.restored)
 
     def add(self, parent: str | None, message: Message) -> Entry:
-        """Put a message after its parent, to be stored; by this session too, if another one is about to."""
+        """Put a message after its parent, to be stored; by this session too, if another one is about to.
+
+        What was erased here comes back as its stub. What an export says was erased was not erased here: these words
+        take the place of such a stub, and so do they where a stub stands at another place than its id proves.
+        """
         tree = self.log.tree
         with self.tenant.lock:
             entry = tree.place(parent, message)
+            if entry.erased is not None and (entry.imported or entry.parent != parent):
+                if entry.id in tree.path(parent):
+                    raise Corrupt("An imported message stands before itself. Import that session again.")
+                return self.exchange(entry, tree.make(parent, message))
             if entry.id not in tree or entry.id in self.tenant.waiting:
                 self._await(entry)
                 tree.put(entry)
@@ -119,7 +136,10 @@ class Keeping:
 
     def restore(self, stub: Entry, message: Message) -> Entry:
         """Put content back that was erased; only for a caller who says so."""
-        entry = msgspec.structs.replace(stub, message=message, erased=None)
+        return self.exchange(stub, msgspec.structs.replace(stub, message=message, erased=None))
+
+    def exchange(self, stub: Entry, entry: Entry) -> Entry:
+        """Put an entry in the place of a stub, to be stored there."""
         self.restored.append((stub, entry))
         self.log.tree.put(entry)
         return entry
@@ -133,9 +153,10 @@ class Keeping:
         seen = not _ORDERED.isdisjoint(map(type, records))
         batch = Batch(
             records,
-            tuple(self.entered),
-            tuple(entry for _, entry in self.restored),
-            tuple([self._prefix(record) for record in records]),
+            entries=tuple(self.entered),
+            restored=tuple(entry for _, entry in self.restored),
+            prefixes=tuple([self._prefix(record) for record in records]),
+            summary=self._summary(records),
         )
         expect = self._version if seen else None
         stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
@@ -149,6 +170,14 @@ class Keeping:
     def _prefix(self, record: Record) -> int | None:
         """Where a record moves the head to."""
         return number_of(self.log.tree.prefix(record.head)) if isinstance(record, Move) else None
+
+    def _summary(self, records: Sequence[Record]) -> Summary | None:
+        """How the session stands now: after requests, and after many messages without one."""
+        self._untold += len(records)
+        if self.describe is None or (self._untold < _MANY and _SAID.issuperset(map(type, records))):
+            return None
+        self._untold = 0
+        return self.describe()
 
     def take_back(self) -> bool:
         """Forget everything that was not stored. False: more than the newest messages went, so start over."""

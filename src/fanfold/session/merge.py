@@ -8,16 +8,17 @@ from typing import Any
 import msgspec
 
 from fanfold.core.edit import Pin, Undo, covers_of
-from fanfold.core.ids import echo_bytes
 from fanfold.core.log import Log
 from fanfold.core.message import Message
 from fanfold.core.record import Framed, Inherited, Replaced
 from fanfold.dialects.dialect import Memory, plain
+from fanfold.session.align import Alignment, Pairing
 from fanfold.session.find import definitions
 from fanfold.session.outputs import register
 from fanfold.session.record import append
 from fanfold.session.state import State
-from fanfold.text.plain import exacting, same_kinds
+from fanfold.session.still import stand, take_out
+from fanfold.text.plain import exacting
 
 
 class Merged(msgspec.Struct, frozen=True):
@@ -28,15 +29,18 @@ class Merged(msgspec.Struct, frozen=True):
     new: int
     replaced: int = 0
     forked: bool = False
-    ids: tuple[str, ...] = ()
-    """The entries of the conversation, up to its last message."""
+    entries: tuple[tuple[str, ...], ...] = ()
+    """The entries that each message is, in the order of the messages; a system prompt that leads them is none.
+
+    A client may have sent several entries as one message, or one in pieces. What it only thought may be no entry.
+    """
     params: dict[str, Any] = {}
     """What else the request held, as it came: nothing of it is recorded."""
 
     @property
-    def entries(self) -> tuple[tuple[str, ...], ...]:
-        """The entries that each message is, in the order of the messages; a system prompt that leads them is none."""
-        return tuple([(id,) for id in self.ids])
+    def ids(self) -> tuple[str, ...]:
+        """The entries of the conversation, up to its last message."""
+        return tuple(dict.fromkeys(id for ids in self.entries for id in ids))
 
     def __repr__(self) -> str:
         told = (self.known, self.new, self.replaced, self.forked)
@@ -48,14 +52,18 @@ def merge(state: State, transcript: Any) -> Merged:
     state.read_whole()
     split = state.dialect.split(state.dialect.whole(transcript, lambda: memory_of(state)))
     incoming = split.messages
-    first, repeated = _find_repeated(state, incoming)
-    known = count_known(state, incoming, first)
-    read = [_read(state, body, i, repeated) for i, body in enumerate(incoming[known:], known)]
+    repeated = _find_repeated(state, incoming)
+    read = dict(_recorded(state, repeated))
+    alignment = Alignment(state, incoming, read)
+    alignment.start(_known_groups(state, repeated))
+    alignment.go(past_changes=False)
+    for at in range(alignment.at, len(incoming)):  # what cannot be read is said before anything is written
+        alignment.message(at)
     reframe(state, split.system, split.tools)
-    same = known == len(state.path) == len(incoming)
-    merged = Merged(known, 0) if same else _adopt(state, known, read)
-    _remember(state, incoming, first, repeated)
-    return msgspec.structs.replace(merged, ids=tuple(state.path[: len(incoming)]), params=split.params)
+    groups, merged = _adopt(state, alignment)
+    entries = _entries_of(state.path, groups, len(incoming))
+    _remember(state, incoming, repeated, groups)
+    return msgspec.structs.replace(merged, entries=entries, params=split.params)
 
 
 def memory_of(state: State) -> Memory:
@@ -73,98 +81,117 @@ def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
         tools = (*tools, *(tool for tool in definitions(state) if tool not in tools))
     if (tuple(system), tuple(tools)) == state.resent.frame:
         return
-    frame = state.dialect.frame(system, tools)
+    stable, lines = take_out(state, system)
+    frame = stand(state, state.dialect.frame(stable, tools), lines)
     state.resent.frame = (tuple(plain(body) for body in system), tuple(plain(tool) for tool in tools))
     if frame != state.log.frame():
         state.write(Framed(frame))
         state.void_bill()
 
 
-def _find_repeated(state: State, incoming: Sequence[Any]) -> tuple[int, Sequence[bool]]:
-    """How many messages the client sent just so the last time, from the start, and which of all."""
-    bodies = state.resent.bodies
-    if not bodies or state.resent.ids != state.path[: len(bodies)]:
-        return 0, ()
+def _find_repeated(state: State, incoming: Sequence[Any]) -> Sequence[bool]:
+    """Which messages the client sent just so the last time."""
+    resent = state.resent
+    if not resent.bodies or resent.ids != state.path[: len(resent.ids)]:
+        return ()
     # Usually a client only added some: then one `==` tells.
-    if list(incoming[: len(bodies)]) == bodies:
-        return len(bodies), (True,) * len(bodies)
-    same = [new == old for new, old in zip(incoming, bodies, strict=False)]
-    return same.index(False) if False in same else len(same), same
+    if list(incoming[: len(resent.bodies)]) == resent.bodies:
+        return (True,) * len(resent.bodies)
+    return [new == old for new, old in zip(incoming, resent.bodies, strict=False)]
 
 
-def _read(state: State, body: Any, at: int, repeated: Sequence[bool]) -> Message:
-    """A message that the client sent; if it is the same as the last time, the recorded one."""
-    if at < len(repeated) and repeated[at] and state.path[at] not in state.log.tree.erased:
-        return state.log.message(state.path[at])
-    return state.dialect.message(body, f"messages[{at}]")
+def _recorded(state: State, repeated: Sequence[bool]) -> Iterator[tuple[int, Message]]:
+    """Messages that need not be read again: they came like this the last time, and each is one entry."""
+    for group in state.resent.groups if not all(repeated) else ():
+        at, entry = group.messages[0], group.entries[0]
+        if group.is_pair and group.same and at < len(repeated) and repeated[at]:
+            id = state.path[entry]
+            if id not in state.log.tree.erased:
+                yield at, state.log.message(id)
 
 
-def count_known(state: State, incoming: Sequence[Any], known: int = 0) -> int:
-    """How many messages from the start are recorded already; so many are known to be."""
-    path = state.path
-    while (
-        known < len(path) and known < len(incoming) and _matches(state, path[known], incoming[known], known)
-    ):
-        known += 1
-    return known
+def _known_groups(state: State, repeated: Sequence[bool]) -> list[Pairing]:
+    """The groups of the last time, as far as the client sent the same from the start."""
+    same = repeated.index(False) if False in repeated else len(repeated)
+    groups = state.resent.groups
+    count = len(groups)
+    while count and groups[count - 1].messages[1] > same:
+        count -= 1
+    return groups[:count]
 
 
-def _matches(state: State, id: str, body: Any, at: int) -> bool:
-    wire = state.log.message(id).wire
-    if wire is not None and wire.body == body and same_kinds(wire.body, body):
-        return True
-    return _same(state, id, state.dialect.message(body, f"messages[{at}]"))
+def count_known(state: State, incoming: Sequence[Any]) -> tuple[int, int]:
+    """How many messages from the start are recorded already, and how many entries they are."""
+    alignment = Alignment(state, incoming, {})
+    alignment.go(past_changes=False)
+    return alignment.at, alignment.entry
 
 
-def _same(state: State, id: str, message: Message) -> bool:
-    """Whether a message is the recorded one, as far as clients repeat it; an erased one is known by its hashes."""
-    if message is state.log.message(id) or state.log.tree.is_destroyed(id, message):
-        return True
-    return id not in state.log.tree.erased and echo_bytes(state.log.message(id)) == echo_bytes(message)
-
-
-def _adopt(state: State, known: int, read: list[Message]) -> Merged:
+def _adopt(state: State, alignment: Alignment) -> tuple[list[Pairing], Merged]:
     """Record what came after the messages that are known: at the end, in place of old bodies, or as a fork."""
     state.log.tree.fetch(state.log.erasures)  # to know what was erased, also beside this path
-    path = list(state.path)
-    rest = path[known:]
-    differing = [i for i, (id, new) in enumerate(zip(rest, read, strict=False)) if not _same(state, id, new)]
-    if len(read) < len(rest) or (differing and not _only_bodies_changed(state, rest, read, differing)):
-        return _fork(state, path, known, read)
-    for i in differing:
-        if rest[i] not in state.log.tree.erased:
-            state.write(Replaced(rest[i], read[i]))
-            register(state, state.log.tree[rest[i]])  # its outputs are others now
-    if differing:
+    path, known, many = list(state.path), alignment.groups.copy(), alignment.many
+    alignment.go(past_changes=True)
+    groups, changed = alignment.groups, [group for group in alignment.groups if not group.same]
+    rest = range(alignment.entry, len(path))
+    whole = all(map(alignment.is_thought, rest)) and (not rest or alignment.at == many)
+    if not whole or (changed and not _goes_on(groups, changed[-1])):
+        return _fork(state, path, _settled(known), alignment)
+    for group in changed:
+        entry = path[group.entries[0]]
+        if entry not in state.log.tree.erased:
+            state.write(Replaced(entry, alignment.message(group.messages[0])))
+            register(state, state.log.tree[entry])  # its outputs are others now
+    if changed:
         state.void_bill()
-    new = read[len(rest) :]
-    for message in new:
-        append(state, message, resent=True)
-    return Merged(len(path) - len(differing), len(new), len(differing))
+    new = range(alignment.at, many)
+    for at in new:
+        append(state, alignment.message(at), resent=True)
+    merged = Merged(alignment.at - len(changed), len(new), len(changed))
+    now_same = [group._replace(same=True) for group in groups]
+    return [*now_same, *_new_groups(len(path), new)], merged
 
 
-def _only_bodies_changed(state: State, rest: list[str], read: list[Message], differing: list[int]) -> bool:
-    """Whether messages differ one for one: something was recorded after the last change, and it matches.
-
-    Each has the role of the one in its place, and is about the same calls.
-    """
-
-    def place(message: Message) -> tuple[object, ...]:
-        calls, results = [call.id for call in message.calls], [result.call for result in message.results]
-        return message.role, calls + results
-
-    if differing[-1] >= len(rest) - 1:
-        return False
-    return all(place(state.log.message(rest[i])) == place(read[i]) for i in differing)
+def _goes_on(groups: Sequence[Pairing], last: Pairing) -> bool:
+    """Whether something that is recorded behind the last change is the same."""
+    return any(group.same and group.spoken and group.entries[0] >= last.entries[1] for group in groups)
 
 
-def _fork(state: State, path: list[str], known: int, read: list[Message]) -> Merged:
+def _settled(groups: list[Pairing]) -> list[Pairing]:
+    """The groups before a fork: thoughts at their end belong to what comes after them, and that is another now."""
+    count = len(groups)
+    while count and not groups[count - 1].spoken:
+        count -= 1
+    return groups[:count]
+
+
+def _new_groups(entry: int, messages: range) -> list[Pairing]:
+    return [Pairing((entry + n, entry + n + 1), (at, at + 1), True) for n, at in enumerate(messages)]
+
+
+def _entries_of(path: Sequence[str], groups: Sequence[Pairing], many: int) -> tuple[tuple[str, ...], ...]:
+    """The entries of each message: all of its group. A result that came twice is where it came first."""
+    found: list[tuple[str, ...]] = [()] * many
+    last: tuple[str, ...] = ()
+    for group in groups:
+        ids = tuple(path[slice(*group.entries)]) or (last if group.spoken else ())
+        for at in range(*group.messages):
+            found[at] = ids
+        last = ids or last
+    return tuple(found)
+
+
+def _fork(
+    state: State, path: list[str], known: list[Pairing], alignment: Alignment
+) -> tuple[list[Pairing], Merged]:
     """Go on from the last message that is known; edits come along as far as what they cover does."""
-    parent = path[known - 1] if known else None
+    entry, at = known[-1].entries[1] if known else 0, known[-1].messages[1] if known else 0
+    parent = path[entry - 1] if entry else None
     state.move(parent, "merge")
-    heads = [append(state, message, resent=True).id for message in read]
+    new = range(at, alignment.many)
+    heads = [append(state, alignment.message(number), resent=True).id for number in new]
     _carry(state, path, heads[0] if heads else parent)
-    return Merged(known, len(read), forked=True)
+    return [*known, *_new_groups(entry, new)], Merged(at, len(heads), forked=True)
 
 
 def _carry(state: State, old: Sequence[str], first: str | None) -> None:
@@ -195,11 +222,14 @@ def _left_behind(log: Log, old: set[str], new: Container[str]) -> Iterator[str]:
             yield id
 
 
-def _remember(state: State, incoming: Sequence[Any], first: int, repeated: Sequence[bool]) -> None:
+def _remember(state: State, incoming: Sequence[Any], repeated: Sequence[bool], groups: list[Pairing]) -> None:
     """Keep a copy of what the client sent, to compare the next transcript with; the client may change its own."""
     resent = state.resent
-    again = [*repeated[first:], *(False for _ in incoming[len(repeated) :])]
+    again = [*repeated, *(False for _ in incoming[len(repeated) :])]
+    first = again.index(False) if False in again else len(again)
     resent.bodies[first:] = [
-        resent.bodies[at] if same else exacting(plain(incoming[at])) for at, same in enumerate(again, first)
+        resent.bodies[at] if same else exacting(plain(incoming[at]))
+        for at, same in enumerate(again[first : len(incoming)], first)
     ]
-    resent.ids = state.path[: len(resent.bodies)]
+    resent.groups = groups
+    resent.ids = state.path[: groups[-1].entries[1] if groups else 0]

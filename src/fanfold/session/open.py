@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
 from inspect import Signature, signature
@@ -27,6 +27,7 @@ from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadInput, BadSetting, Corrupt, StoreFailed
 from fanfold.core.plan import Outcome, Strategy, name_of
 from fanfold.core.record import Opened
+from fanfold.deferral.catalog import FIND
 from fanfold.dialects.registry import DIALECTS, dialect_for, dialect_named
 from fanfold.dialects.tools import function_names, localize
 from fanfold.outputs.filters import Filter, binary, clip_within
@@ -37,7 +38,7 @@ from fanfold.session.merge import reframe
 from fanfold.session.session import Session
 from fanfold.session.state import State, tool_names
 from fanfold.session.terms import Terms
-from fanfold.stores.opening import is_remote, is_there, open_store
+from fanfold.stores.opening import is_awaited, is_remote, is_there, open_store
 from fanfold.stores.store import Store, Tenant
 from fanfold.strategies.auto import Auto, auto
 from fanfold.strategies.fallbacks import FALLBACKS
@@ -82,14 +83,17 @@ def _arguments(
     budget: Budget | None = None,
     system: str | Iterable[Any] | None = None,
     tools: Iterable[Any] | None = (),
+    volatile: bool | str | Iterable[str] | None = None,
     store: Store | str | None = None,
     tenant: str = "default",
+    labels: Mapping[str, str] | None = None,
     preset: Preset | str | None = None,
     profile: str | None = None,
     strategy: Strategy | str | Sequence[Strategy | str] | None = None,
     fallback: Sequence[Strategy] = FALLBACKS,
     filters: Filter | str | Sequence[Filter | str] | None = None,
     recall: bool | None = None,
+    defer: bool | float | None = None,
     meter: Meter | str | None = None,
     summarizer: Summarizer | None = None,
     summarizer_window: int | None = None,
@@ -105,23 +109,20 @@ def _arguments(
 
     - `model`: the model's name, in any usual spelling; its limits, prices and tokenizer are known.
     - `dialect`: `openai.chat`, `openai.responses`, `anthropic` or `gemini`; by default that of the model's provider.
-    - `window`: the context window in tokens, where the model is unknown or less is wanted.
-    - `budget`: all limits and thresholds at once; one of `model`, `window` and `budget` must be given.
-    - `system`, `tools`: the system prompt, and the tools in the provider's own format.
-    - `store`: `memory`, `sqlite:agent.db`, `postgresql://…`, or a store; by default memory.
-    - `tenant`: sessions of one tenant share entries; nothing is shared between tenants.
-    - `preset`: a documented system: its budget, meter, filters and strategy. What is given beside it wins over it.
-    - `profile`: the profile of the settings file whose threshold holds.
+    - `window`, `budget`: tokens of the context window, or all limits and thresholds; either of them, or a `model`.
+    - `system`, `tools`, `volatile`: the system prompt, the tools, and lines of it that change, by a text in them.
+    - `store`, `tenant`: `sqlite:agent.db`, `postgresql://…`, or a store (default: `memory`); tenants share nothing.
+    - `labels`: what you want to know of it in a list of sessions, such as its client; remembered, never sent.
+    - `preset`: a documented system; what is given beside it wins. `profile`: whose threshold of the settings holds.
     - `strategy`: a function or a name, or a list of them; by default `summarize` with a summarizer, else `auto`.
     - `fallback`: what is tried when the strategy failed or was not enough.
     - `filters`: what shapes an output when it arrives; by default binary data becomes a note, long output is clipped.
     - `recall`: whether the model gets tools to look up what it no longer sees; by default where there are `tools`.
+    - `defer`: True lets tools wait until the model needs them; 0.1 does if they take more of the window than that.
     - `meter`: how tokens are counted, by name or as a `Meter`; by default as the model's provider counts.
-    - `summarizer`: what strategies ask: a model's name, an SDK's client (for this model), a `Model`, or a function.
-    - `summarizer_window`: the window of that model, if it is neither known nor the session's own.
+    - `summarizer`, `summarizer_window`: what strategies ask, a model's name, an SDK's client, a `Model` or a function.
     - `hooks`: functions that are told what happens; `on_edit` is short for `Hooks(after_edit=…)`.
-    - `on_moved`: what to do when somebody else wrote to the session first: `raise`, `reapply` or `branch`.
-    - `clock`: returns the time in seconds.
+    - `on_moved`: what to do when somebody else wrote first: `raise`, `reapply` or `branch`. `clock`: returns seconds.
     """
 
 
@@ -148,7 +149,8 @@ def aopen(name: str, options: Options) -> AsyncSession:
     check_summarizer(options)  # at once: the store is opened later
     dialect = options.dialect or dialect_for(options.model)
     asked = model_to_ask(options.summarizer, options.model, dialect, awaited=True)
-    return AsyncSession(lambda: open_state(name, options), async_asker(asked), remote=True)
+    awaited = is_awaited(options.store)
+    return AsyncSession(lambda: open_state(name, options), async_asker(asked), remote=True, awaited=awaited)
 
 
 def open_once(name: str, options: Options) -> Session:
@@ -174,7 +176,8 @@ def async_session(state: State, options: Options) -> AsyncSession:
     from fanfold.session.async_session import AsyncSession
 
     asked = model_to_ask(options.summarizer, state.terms.model, state.terms.dialect.name, awaited=True)
-    return AsyncSession(state, async_asker(asked), remote=state.terms.tenant.store.remote)
+    store = state.terms.tenant.store
+    return AsyncSession(state, async_asker(asked), remote=store.remote, awaited=is_awaited(store))
 
 
 def sync_session(state: State, options: Options) -> Session:
@@ -237,11 +240,16 @@ def _choose(options: Options, last: Opened | None, damage: str) -> Choice:
 def _check_tools(choice: Choice, tools: Sequence[Any]) -> None:
     """A session that answers the recall tools has them once: a tool of the caller's cannot be called like one."""
     dialect = dialect_named(choice.dialect, choice.model)
-    if not choice.recall or choice.dialect not in DIALECTS:
+    if choice.dialect not in DIALECTS:
         return
     ours = definitions(choice.dialect)
-    given = dialect.frame((), [tool for tool in tools if tool not in ours])
-    own = sorted(RECALL.intersection(function_names(given, choice.dialect)))
+    given = function_names(dialect.frame((), [tool for tool in tools if tool not in ours]), choice.dialect)
+    if choice.defer is not None and FIND in given:
+        raise BadInput(
+            f"With `defer` the session has a tool {FIND!r} itself, and there is another among `tools`. "
+            "Leave that one out or call it otherwise; or open without `defer`."
+        )
+    own = sorted(RECALL.intersection(given)) if choice.recall else []
     if own:
         raise BadInput(
             f"With recall=True the session has a tool {own[0]!r} itself, and there is another among `tools`. "
@@ -262,8 +270,10 @@ def _offer_recall(state: State, tools: Sequence[Any]) -> None:
     if state.log.requests:
         offered = not RECALL.isdisjoint(known)
     elif offered:  # some providers take so many tools and no more
-        more, _ = localize(dialect.frame((), (*tools, *definitions(dialect.name))), dialect.name)
-        offered = not any(fault.rule == "few" for fault in dialect.check_frame(more, {}))
+        more = dialect.frame((), (*tools, *definitions(dialect.name)))
+        offer = state.deferral.offer(more, ())
+        sent = localize(more, dialect.name)[0] if offer is None else offer.sent
+        offered = not any(fault.rule == "few" for fault in dialect.check_frame(sent, {}))
     state.offer_recall(offered and RECALL.isdisjoint(given))
 
 
@@ -305,5 +315,7 @@ def _terms(name: str, tenant: Tenant, options: Options, once: bool, choice: Choi
         on_moved=options.on_moved,
         filters=(binary(), clip_within(choice.budget.limit)) if choice.filters is None else choice.filters,
         recall=choice.recall,
+        defer=choice.defer,
+        volatile=options.volatile,
         opened=told,
     )

@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
@@ -24,12 +24,14 @@ from fanfold.config.options import Options, check_names, options_of
 from fanfold.core.errors import BadInput, BadSetting, Closed
 from fanfold.session import fork
 from fanfold.session.open import OPTIONS, async_session, open_state, sync_session
-from fanfold.session.recognize import Found, recognize
+from fanfold.session.recognize import Found, Meant, recognize
 from fanfold.session.session import Session
 from fanfold.session.state import State
 from fanfold.session.weighing import bytes_of
-from fanfold.stores.opening import is_remote, open_store
+from fanfold.stores.fibers import FiberLock
+from fanfold.stores.opening import is_awaited, is_remote, open_store
 from fanfold.stores.store import Store, Tenants
+from fanfold.stores.summary import Summary
 
 if TYPE_CHECKING:
     from fanfold.session.async_session import AsyncSession
@@ -62,7 +64,7 @@ class _Slot:
     """The place of one session in a pool."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = FiberLock()
         """Held while the session is opened or closed. Whoever holds it may take the pool's lock, not the reverse."""
         self.given: dict[str, Any] = {}
         self.options = Options()
@@ -130,10 +132,11 @@ class Pool:
         check_names(options, OPTIONS)
         self._named = store
         self._store: Store | None = None
-        self._remote = is_remote(store)
+        self._remote, self._awaited = is_remote(store), is_awaited(store)
         self._options = {"on_moved": "reapply", **options}
         self._memory, self._idle, self._clock = memory, idle, clock
         self._lock = threading.Lock()
+        self._store_lock = FiberLock()
         self._slots: OrderedDict[Key, _Slot] = OrderedDict()
         """The one that was left longest ago comes first."""
         self._bytes = 0
@@ -143,7 +146,7 @@ class Pool:
     @property
     def store(self) -> Store:
         """The store; one that is given by name is opened when it is first needed, and closed with the pool."""
-        with self._lock:
+        with self._store_lock:
             if self._store is None:
                 self._store = open_store(self._named)
                 if isinstance(self._store, Tenants):
@@ -166,26 +169,32 @@ class Pool:
         tenant: str | None = None,
         dialect: str | None = None,
         hint: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        model: str | None = None,
     ) -> Found:
         """Which session a history belongs to: the one that shares most of it, from the start. Nothing is recorded.
 
-        `dialect` is that of the history; the pool's by default, else its content tells. `hint` is the session that is
-        meant if several fit as well.
+        `dialect` is that of the history; the pool's by default, else its content tells. Where several sessions fit,
+        what else is known decides: `hint` (a session's name), `labels`, then the system prompt that comes with the
+        history, `model`, and which of them stand just there.
         """
         owner = tenant or self._options.get("tenant", "default")
         written = dialect or self._options.get("dialect")
-        return recognize(self.store, owner, transcript, dialect=written, hint=hint)
+        known = Meant(hint=hint, labels=labels or {}, model=model)
+        return recognize(self.store, owner, transcript, written, known=known)
 
-    async def afind(
-        self,
-        transcript: Any,
-        *,
-        tenant: str | None = None,
-        dialect: str | None = None,
-        hint: str | None = None,
-    ) -> Found:
+    async def afind(self, transcript: Any, **known: Any) -> Found:
         """The same as `find`, awaited."""
-        return await self._beside(lambda: self.find(transcript, tenant=tenant, dialect=dialect, hint=hint))
+        return await self._beside(lambda: self.find(transcript, **known))
+
+    def summaries(self, *, tenant: str | None = None) -> list[Summary]:
+        """All sessions of a tenant in a few figures each, the one that was seen last first: one query for thousands."""
+        owner = tenant or self._options.get("tenant", "default")
+        return sorted(self.store.summaries(owner), key=lambda summary: -summary.seen)
+
+    async def asummaries(self, *, tenant: str | None = None) -> list[Summary]:
+        """The same as `summaries`, awaited."""
+        return await self._beside(lambda: self.summaries(tenant=tenant))
 
     @property
     def counters(self) -> Counters:
@@ -261,8 +270,10 @@ class Pool:
             slot.close()
             with self._lock:
                 self._resize(slot, 0)
-                if not slot.users:
-                    self._slots.pop(key, None)
+                if (
+                    not slot.users and self._slots.get(key) is slot
+                ):  # else somebody else closed it, and it is open again
+                    del self._slots[key]
             return was_live
         finally:
             slot.lock.release()
@@ -324,16 +335,17 @@ class Pool:
         """
         from asyncio import CancelledError, shield  # late: whoever stays synchronous does not pay for it
 
-        from fanfold.session.threads import STORE
+        from fanfold.session.threads import STORE, start_fiber
 
         if not self._remote:
             return work()
-        working = STORE.start(work)
+        start: Callable[..., Any] = start_fiber if self._awaited else STORE.start
+        working = start(work)
         try:
             return await shield(working)
         except CancelledError:
             if undo is not None:
-                working.add_done_callback(lambda done: None if done.exception() else STORE.start(undo))
+                working.add_done_callback(lambda done: None if done.exception() else start(undo))
             raise
 
 

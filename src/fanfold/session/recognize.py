@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,6 +11,7 @@ from fanfold.core.prefix import number_of, prefixes
 from fanfold.dialects.detect import dialect_of
 from fanfold.dialects.dialect import Dialect, decode
 from fanfold.dialects.registry import dialect_named
+from fanfold.session.summarize import hash_system
 from fanfold.stores.store import Store, Track
 
 _NEWEST = 64
@@ -38,14 +39,26 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
         return len(self.candidates) > 1
 
 
-def recognize(store: Store, tenant: str, transcript: Any, *, dialect: str | None, hint: str | None) -> Found:
+class Meant(msgspec.Struct, frozen=True, kw_only=True):
+    """What the caller knows of the session that is meant, for where several fit."""
+
+    hint: str | None = None
+    """Its name."""
+    labels: Mapping[str, str] = {}
+    """What it was labelled with, such as the client's own id."""
+    model: str | None = None
+
+
+def recognize(
+    store: Store, tenant: str, transcript: Any, dialect: str | None = None, *, known: Meant
+) -> Found:
     """Find the session that shares the most of a history, from its start."""
-    messages = decode(_dialect(transcript, dialect), transcript)[1]
+    frame, messages, params = decode(_dialect(transcript, dialect), transcript)
     numbers = [number_of(prefix) for prefix in prefixes(messages)]
     tracks = _longest(store, tenant, numbers)
     if not tracks:
         return Found(session=None, tenant=tenant, matched=0, messages=len(numbers), at_head=False)
-    best = _prefer(tracks, hint)
+    best = _prefer(tracks, known, hash_system(frame.system), known.model or params.get("model"))
     # Results that repeat others add nothing to a prefix, so the last message with this one is meant.
     matched = len(numbers) - numbers[::-1].index(best[0].prefix)
     return Found(
@@ -72,7 +85,21 @@ def _longest(store: Store, tenant: str, numbers: Sequence[int]) -> list[Track]:
     return []
 
 
-def _prefer(tracks: list[Track], hint: str | None) -> list[Track]:
-    """Those that fit best: the one that the caller means, else those that stand just there."""
-    meant = [track for track in tracks if track.session == hint]
-    return meant or [track for track in tracks if track.head] or tracks
+def _prefer(tracks: list[Track], known: Meant, system: str, model: str | None) -> list[Track]:
+    """Those that fit best. A test that none passes says nothing: prompts and models may change in a session."""
+
+    def equal_labels(track: Track) -> int:
+        labels = track.summary.labels if track.summary else {}
+        return sum(labels.get(name) == text for name, text in known.labels.items())
+
+    most = max(map(equal_labels, tracks))
+    tests: tuple[Callable[[Track], bool], ...] = (
+        lambda track: track.session == known.hint,
+        lambda track: equal_labels(track) == most,
+        lambda track: track.summary is not None and track.summary.system == system,
+        lambda track: track.summary is not None and track.summary.model == model,
+        lambda track: track.head,
+    )
+    for test in tests:
+        tracks = [track for track in tracks if test(track)] or tracks
+    return tracks

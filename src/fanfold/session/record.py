@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,6 +20,7 @@ from fanfold.outputs.filters.filter import Shaped
 from fanfold.session import find, outputs
 from fanfold.session.bill import learn_from_bill, record_bill
 from fanfold.session.branch import keep_aside
+from fanfold.session.gc import entries_ever
 from fanfold.session.outputs import own_value
 from fanfold.session.state import State
 
@@ -120,14 +121,14 @@ def _take_reply(state: State, reply: Reply, to: object) -> Reply:
     sent = _answered_request(state, to)
     if to is not None and sent is not None and sent.tip != state.log.head:
         return _take_aside(state, reply, sent)
-    before = state.log.version
+    before, loaded = state.log.version, state.offer().loaded if state.has_waiting_tools else ()
     state.aftermath.refusals = 0
     entries = [append(state, message) for message in reply.messages]
     if reply.id is not None:
         state.write(Replied(reply.id, state.log.head))
     if reply.usage is not None and sent is not None:
         learn_from_bill(state, reply, sent, [entry.id for entry in entries], before)
-    return _answer_recalls(state, reply) if state.recall else reply
+    return _answer_own(state, reply, loaded)
 
 
 def _answered_request(state: State, to: object) -> Sent | None:
@@ -152,14 +153,30 @@ def _take_aside(state: State, reply: Reply, sent: Sent) -> Reply:
     return reply
 
 
-def _answer_recalls(state: State, reply: Reply) -> Reply:
-    """Answer the recall tools at once; the rest is the caller's."""
-    calls = [call for call in reply.calls if call.name in RECALL and call.id in state.open_calls]
-    for call in calls:
+def _answer_own(state: State, reply: Reply, loaded: Sequence[str]) -> Reply:
+    """Answer at once what the session answers itself: recall, and the search for tools. The rest is the caller's."""
+    answered: list[str] = []
+    for call in reply.calls:
+        if call.id in state.open_calls and _answers(state, call, loaded):
+            answered.append(call.id)
+    return replace(reply, recalled=tuple(answered)) if answered else reply
+
+
+def _answers(state: State, call: Call, loaded: Sequence[str]) -> bool:
+    """Answer a call, if that is the session's task; `loaded` are the waiting tools that the model had before it."""
+    if state.recall and call.name in RECALL:
         taken = outputs.take_in(state, find.recall(state, call))
         state.hold(taken.holder)
         answer(state, outputs.shape(state, call, taken))
-    return replace(reply, recalled=tuple(call.id for call in calls)) if calls else reply
+        return True
+    if call.name in state.still.missing:
+        text = f"{call.name} is not available at present. Do without it, or try again later."
+        append(state, Message("tool", (Result(call.id, (Text(text),), True, call.name),)))
+        return True
+    message = find.tool_answer(state, call, loaded)
+    if message is not None:
+        append(state, message)
+    return message is not None
 
 
 def answer(state: State, arrival: outputs.Arrival, *, error: bool = False, again: bool = False) -> Entry:
@@ -205,8 +222,8 @@ def append(
     blob: Kept | None = None,
     shape: Shaped | None = None,
 ) -> Entry:
-    """Put a message at the head. What was erased stays erased when a client re-sends it."""
-    stub = state.log.tree.stub(state.log.head, message) if resent else None
+    """Put a message at the head. What was erased here stays erased when a client re-sends it."""
+    stub = _find_stub(state, message) if resent else None
     entry = stub or state.keeping.add(state.log.head, message)
     if entry.id in state.log.ahead:
         state.read_whole()
@@ -219,6 +236,21 @@ def append(
     if results:
         outputs.register(state, entry, calls, blob, shape)
     return entry
+
+
+def _find_stub(state: State, message: Message) -> Entry | None:
+    """The stub of these words at the head, if they were erased here, or in this session before it was exported."""
+    stub = state.log.tree.stub(state.log.head, message)
+    if stub is None or (stub.imported and stub.id not in set(entries_ever(state.log))):
+        return None
+    made = state.log.tree.make(state.log.head, message)
+    if made.id != stub.id or stub.erased is None:
+        return stub
+    # The words are at hand, so what is left of them is made from them: what is stored may have been made up.
+    kept = stub.to_stub(stub.erased)
+    left = replace(made.to_stub(stub.erased, stub.echoes), imported=stub.imported)
+    same = (kept.message, kept.depth) == (left.message, left.depth)
+    return stub if same else state.keeping.exchange(stub, left)
 
 
 def _again(state: State, entry: Entry, message: Message, again: bool) -> Entry:

@@ -159,9 +159,8 @@ def _commit(state: State, reduction: Reduction, outcome: Outcome, trigger: Trigg
     if decisions and hook is not None:
         if hook([decision_in_window(one, state.limits()) for one in decisions], trigger) is False:
             return _fail(outcome, "a hook refused it")
-        decisions = _still_valid(
-            state, reduction, version, decisions
-        )  # the hook may have written something itself
+        # The hook may have written something itself.
+        decisions = _still_valid(state, reduction, version, decisions)
     if not decisions:
         return _fail(outcome, MOVED)
     before = state.view().tokens  # what was said meanwhile is no part of what this plan saved

@@ -31,9 +31,11 @@ from fanfold.core.record import Sent
 from fanfold.core.view import Row, View, Violation, Weight
 from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain, prompt_params, reply_limit
 from fanfold.dialects.registry import request_fields
+from fanfold.dialects.tools import chosen_tool
 from fanfold.dialects.weigh import sendable
 from fanfold.session.reduce import MOVED, NOTHING, is_due, less, reduce, rest, trim
 from fanfold.session.state import State
+from fanfold.session.still import adopt, adopt_after_edits, told_at_the_end
 from fanfold.session.ways_out import Beside, why_not
 from fanfold.tokens.pressure import pressure_of
 
@@ -115,7 +117,8 @@ def prepare(state: State, max_tokens: int | None, context: str | None, params: M
         raise BadInput("A reply of 0 tokens is none: ask for at least 1, or leave max_tokens out.")
     model = {"model": state.terms.model} if state.terms.model else {}
     known = {**model, **given, **state.dialect.limit(max_tokens, state.terms.budget.reply)}
-    context = sendable(context) if context else None
+    adopt_after_edits(state)
+    context = told_at_the_end(state, sendable(context) if context else None)
     view, extra = _view(state), weigh_extra(state, context, known)
     return Request(
         params=known,
@@ -146,7 +149,8 @@ def _view(state: State) -> View:
 
 def _check_tools(state: State, params: Mapping[str, Any]) -> None:
     """Refuse tools that the provider would refuse: only the caller can change them."""
-    frame, choice = state.frame()[0], params.get("tool_choice")
+    choice = params.get("tool_choice")
+    frame = state.offer(chosen_tool(params)).sent
     if state.judged.frame is frame and state.judged.choice == choice:
         return
     found = state.dialect.check_frame(frame, params)
@@ -158,11 +162,23 @@ def _check_tools(state: State, params: Mapping[str, Any]) -> None:
 def weigh_extra(state: State, context: str | None, params: Mapping[str, Any]) -> Weight:
     """What is sent beside rows and frame weighs: the context of one request, and the parameters."""
     told = state.gauge.message(user(context)) if context else NOTHING
-    return told + (state.gauge.params(params) if params else NOTHING)
+    return told + (state.gauge.params(params) if params else NOTHING) + _weigh_forced(state, params)
 
 
-def repair(state: State, request: Request) -> Request:
-    """Record repairs until the rows obey the provider's rules, or nothing more can be done."""
+def _weigh_forced(state: State, params: Mapping[str, Any]) -> Weight:
+    """What the schema of a waiting tool weighs that is there only because this request forces the model to call it."""
+    forced = chosen_tool(params)
+    if forced is None or not state.deferral.catalog(state.log.frame()).waiting:
+        return NOTHING
+    tokens = [state.gauge.meter.frame(state.offer(name).counted) for name in (forced, None)]
+    return Weight(max(0, tokens[0] - tokens[1]), 0)
+
+
+def repair(state: State, request: Request, *, keep: bool = True) -> Request:
+    """Record repairs until the rows obey the provider's rules, or nothing more can be done.
+
+    They are stored at once, unless the caller only looks and takes them back (`keep`).
+    """
     for _ in range(_ROUNDS):
         if not violations(state, request):
             break
@@ -173,7 +189,8 @@ def repair(state: State, request: Request) -> Request:
         if not draft.decisions:
             break
         state.commit(draft.decisions)
-        state.store()
+        if keep:
+            state.store()
         request = look(state, request)
     return request
 
@@ -208,6 +225,8 @@ def make_room(state: State, request: Request, extra: Weight) -> Generator[Ask, A
         outcome = yield from reduce(
             state, request.view, request.limits, reply=request.reply, extra=extra, strategies=strategies
         )
+        if outcome.decisions:
+            adopt(state)
         reduced = look(state, request)
         request = repair(state, reduced)
         budget = less(request.limits, extra)
@@ -243,7 +262,7 @@ def encode(state: State, request: Request) -> Written:
         )
     name = state.terms.name.encode("utf-8", "surrogatepass")
     marks = Marks(digest(name), _previous_end(state, view))
-    params, frame = sendable(allowed.params), state.frame()[0]
+    params, frame = sendable(allowed.params), state.offer(chosen_tool(request.params)).sent
     body = state.dialect.encode(frame, allowed.rows, params, context=request.context, marks=marks)
     put_in = sum([state.gauge.text(text) * times for text, times in allowed.put_in.items()])
     size, most = view.size + extra.size, request.limits.max_bytes
@@ -269,7 +288,8 @@ def _previous_end(state: State, view: View) -> str | None:
 def record(state: State, request: Request, written: Written) -> Sent:
     """Keep what was sent. Asked for twice with nothing said between, it is one request."""
     state.aftermath.stuck = None
-    view, allowed, frame = request.view, request.allowed, state.log.frame().id
+    view, allowed, offer = request.view, request.allowed, state.offer(chosen_tool(request.params))
+    frame = offer.sent.id if offer.loaded else state.log.frame().id
     rows = b"".join([row.weight.digest for row in allowed.rows])
     seal = digest(rows, frame.encode(), canonical(allowed.params), (request.context or "").encode())
     last = state.log.sent[-1] if state.log.sent else None
@@ -284,10 +304,11 @@ def record(state: State, request: Request, written: Written) -> Sent:
         tokens=written.tokens,
         digest=seal,
         context=request.context,
-        left_out=(*allowed.left_out, *lost, *state.frame()[1]),
+        left_out=(*allowed.left_out, *lost, *offer.left_out),
         time=state.terms.clock(),
         guessed=written.guessed,
         hidden=view.hidden,
+        loaded=offer.loaded,
     )
     state.write(sent)
     return sent

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 from fanfold.asking.drive import Asker, drive
 from fanfold.core.edit import Decision
 from fanfold.core.errors import BadInput, Gone, Moved
-from fanfold.core.message import Call, Part
+from fanfold.core.message import Call, Message, Part
 from fanfold.core.plan import Answer, Ask, Outcome
 from fanfold.core.record import Answered, Branched, Kept, Record, Sent
 from fanfold.core.tree import Entry
@@ -30,6 +30,8 @@ from fanfold.session import (
     look,
     merge,
     outputs,
+    past,
+    preview,
     record,
     reduce,
     request,
@@ -41,10 +43,13 @@ from fanfold.session.gc import Garbage
 from fanfold.session.ledger import Ledger
 from fanfold.session.look import Diff, Why
 from fanfold.session.merge import Merged
+from fanfold.session.past import PastEdit, PastRequest, SentBody
+from fanfold.session.preview import Preview
 from fanfold.session.record import Listening
 from fanfold.session.request import SentRequest
 from fanfold.session.state import State
 from fanfold.session.traces import is_told
+from fanfold.stores.fibers import FiberLock
 from fanfold.text.plain import plain_text
 from fanfold.tokens.pressure import Pressure
 
@@ -60,7 +65,7 @@ class Verbs:
 
     def __init__(self, state: State | Callable[[], State]) -> None:
         self._held = state
-        self._opening = threading.Lock()
+        self._opening = FiberLock()
         self._driver: object = None
         """The request or reduction that is under way, whatever it is."""
 
@@ -237,6 +242,26 @@ class Session(Verbs):
         """A request as it went out, and what the model saw in it."""
         return self._do(look.sent_view, number)
 
+    def body(self, number: int = -1) -> SentBody:
+        """The body of a request, written again from the log, and whether it is the one that went out."""
+        return self._do(past.body, number)
+
+    def requests(self) -> tuple[PastRequest, ...]:
+        """Every request that went out, in figures, oldest first."""
+        return self._do(past.requests)
+
+    def edits(self) -> tuple[PastEdit, ...]:
+        """Every edit that was made, oldest first, and what became of it."""
+        return self._do(past.edits)
+
+    def preview(self, change: str | None = None, *args: Any, **kwargs: Any) -> Preview:
+        """What a change such as `preview("undo", "e3")` would do to the view, the next request and its price.
+
+        Nothing is changed. Without a change it tells what the next request would be as things are.
+        """
+        given = tuple(map(plain_text, args))
+        return preview.preview(self._state, change, *given, **kwargs)
+
     def diff(self, a: int, b: int) -> Diff:
         """What the model saw in one request and not in the other."""
         return self._do(look.diff, a, b)
@@ -311,6 +336,10 @@ class Session(Verbs):
     def recall(self, call: Call) -> str:
         """What such a tool answers to a call; record it with `answer`. With `recall` on, `receive` does both."""
         return self._do(find.recall, call)
+
+    def find_tool(self, call: Call) -> Message:
+        """The message that answers a call of `find_tool`; record it with `add`. With `defer`, `receive` does both."""
+        return self._do(find.find_tool, call)
 
     def gc(self, *, delete: bool = False, hidden: bool = False) -> Garbage:
         """Blobs that no session refers to, and apart from them outputs that every branch of every session hides.

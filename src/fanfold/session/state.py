@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
@@ -32,17 +32,20 @@ from fanfold.core.tree import Entry
 from fanfold.core.view import View
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import function_names
-from fanfold.dialects.weigh import Gauge, framed
+from fanfold.dialects.weigh import Gauge, Offer, framed
 from fanfold.outputs.filters.clip import Clip
 from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.references import shelved
 from fanfold.outputs.source import LineIndex
-from fanfold.session.aftermath import Aftermath, Judged, Resent
+from fanfold.session.aftermath import Aftermath, Judged, Resent, Still
 from fanfold.session.keep import LoadedSession, all_go_on, comes_by_again, goes_on
 from fanfold.session.projection import Projection, standing_on
+from fanfold.session.summarize import summarize
 from fanfold.session.terms import Terms
 from fanfold.stores import checkpoint
 from fanfold.stores.checkpoint import Checkpoint
+from fanfold.stores.fibers import FiberLock, worker
+from fanfold.stores.opening import is_awaited
 from fanfold.tokens.learning import sound
 from fanfold.tokens.units import in_window
 
@@ -62,13 +65,14 @@ class State:
     ) -> None:
         self.terms: Final = terms
         self.dialect: Final = terms.dialect
-        self.lock: Final = threading.RLock()
+        self.lock: Final = FiberLock() if is_awaited(terms.tenant.store) else threading.RLock()
         self.keeping, last, damage = read or LoadedSession.from_store(terms.tenant, terms.name)
         self.log: Final = self.keeping.log
-        self.gauge: Final = Gauge(terms.meter, terms.dialect)
+        self.keeping.describe = partial(summarize, self)
+        self.deferral: Final = terms.deferral()
+        self.gauge: Final = Gauge(terms.meter, terms.dialect, self.deferral.offer)
         self.aftermath = Aftermath()
-        self.judged = Judged()
-        self.resent = Resent()
+        self.judged, self.resent, self.still = Judged(), Resent(), Still()
         self.projection: Final = Projection(self.log, self.gauge, terms.name, refs=bool(terms.recall))
         self.indexes: Final[dict[str, LineIndex]] = {}
         """Where the lines of the outputs begin that were last read."""
@@ -86,7 +90,7 @@ class State:
         """The frame last sent, as it was recorded and as it goes over the wire."""
         self._tools: tuple[Frame, frozenset[str]] | None = None
         self._closed = False
-        self._worker: int | None = None
+        self._worker: object = None
         """The thread in which a unit of work is under way."""
         self._torn = False
         """Whether one was broken off, so that what is here may be neither what was before nor what came of it."""
@@ -176,8 +180,20 @@ class State:
         limits = self.limits()
         return replace(in_window(self.view(), limits), room=limits.limit)
 
-    def frame(self) -> tuple[Frame, tuple[str, ...]]:
-        """System prompt and tools as they are sent, and what of them is not."""
+    def offer(self, forced: str | None = None) -> Offer:
+        """System prompt and tools as they are sent now; `forced` is the tool that the model has to call."""
+        frame = self.log.frame()
+        if (offer := self.deferral.offer(frame, self.view().rows, forced)) is not None:
+            return offer
+        sent, left_out = self._whole_frame()
+        return Offer(sent, sent, left_out, ())
+
+    @property
+    def has_waiting_tools(self) -> bool:
+        """Whether some tools of the frame come when they are needed."""
+        return bool(self.deferral.catalog(self.log.frame()).waiting)
+
+    def _whole_frame(self) -> tuple[Frame, tuple[str, ...]]:
         frame = self.log.frame()
         if self._frame is None or (self._frame[0] is not frame and self._frame[0] != frame):
             self._frame = (frame, framed(frame, self.dialect))
@@ -385,7 +401,7 @@ class State:
                 raise Corrupt(self._damage)
             self._freshen()
             self._waiting = dict(self._open_calls)
-            self._worker, self._torn, torn = threading.get_ident(), True, True
+            self._worker, self._torn, torn = worker(), True, True
             try:
                 done = work()
                 self.store()
@@ -443,7 +459,8 @@ class State:
         if self.keeping.is_checkpoint_due(now=now):
             view, passed = self.projection.view(), self.projection.passed
             calls, standing = self._open_calls.values(), self.count_standing()
-            self.keeping.keep_checkpoint(checkpoint.save(self.log, view, passed, calls, standing))
+            saved = checkpoint.save(self.log, view, passed, calls, standing)
+            self.keeping.keep_checkpoint(replace(saved, summary=summarize(self)))
 
     def close(self) -> None:
         """Keep a checkpoint, and do no more with it."""
@@ -471,7 +488,7 @@ class State:
         Never waits for the thread at work: it may wait for this one, to renew the session that this one works on.
         """
         self._stale = True
-        if self._worker == threading.get_ident():
+        if self._worker == worker():
             self._renew()
         elif self.lock.acquire(blocking=False):
             try:

@@ -11,6 +11,7 @@ from fanfold.config.options import OnMoved
 from fanfold.core.budget import Budget
 from fanfold.core.plan import Strategy
 from fanfold.core.record import Opened
+from fanfold.deferral.offer import Deferral, DeferralTerms
 from fanfold.dialects.dialect import Dialect
 from fanfold.outputs.filters.filter import Filter
 from fanfold.stores.store import Tenant
@@ -44,5 +45,14 @@ class Terms(msgspec.Struct, frozen=True):
     """What shapes an output when it arrives."""
     recall: bool | None = None
     """Whether the model has tools to look things up again, and the session answers them; None: if it has others."""
+    volatile: tuple[str, ...] | bool | None = None
+    """Lines of the system prompt that change, by a text in them; True: found by comparing; None: only order is kept."""
+    defer: float | None = None
+    """The share of the window that schemas may take before tools wait; None: the caller's marks decide."""
     opened: Opened = Opened()
     """What of this is remembered."""
+
+    def deferral(self) -> Deferral:
+        """What decides which tools a request offers."""
+        wanted = DeferralTerms(share=self.defer, window=self.budget.window, model=self.model)
+        return Deferral(self.dialect, self.meter, wanted)

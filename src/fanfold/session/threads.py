@@ -15,13 +15,11 @@ from functools import partial
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from fanfold.core.errors import BadInput
+from fanfold.stores.fibers import run
 
 if TYPE_CHECKING:
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
-if TYPE_CHECKING:
-    import asyncio
-
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -63,6 +61,20 @@ STORE = Threads("store", 32)
 STREAMS = Threads("stream", 64)
 """For outputs that take their time to come in; each holds its thread until it ends."""
 SEARCHES = Threads("search", 8)
+
+
+_fibers: set[object] = set()
+"""Fibers under way: whoever started one may have given it up."""
+
+
+def start_fiber(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyncio.Future[T]:
+    """Begin something in a fiber: it waits in the event loop, and needs no thread. Given up, it goes on."""
+    import asyncio  # imported late: whoever stays synchronous does not pay for it
+
+    task = asyncio.ensure_future(run(work, *args, **kwargs))
+    _fibers.add(task)
+    task.add_done_callback(_fibers.discard)
+    return task
 
 
 class TaskTurn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 from fanfold.core.draft import CUTTING, Draft
 from fanfold.core.edit import Decision, Elide, Fold, Note, Pin, Repair, Undo, covers_of
@@ -70,7 +70,7 @@ def standing_edits(state: State) -> list[Decision]:
 def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:
     """Refuse an undo that would leave a standing edit, made since a version, without whole rows to cover.
 
-    So is one that brings an edit back which hides what was pinned since.
+    So is one that brings an edit back which hides what was pinned since it was undone.
     """
     trial = Log(state.log.tree, state.log.records)
     decisions = (
@@ -80,15 +80,22 @@ def _try(state: State, undone: tuple[Decision, ...], since: int = 0) -> None:
     layout = Layout(trial, state.gauge, None, state.projection.weights)
     for id in [None, *trial.tree.path(trial.head)]:
         layout.step(id)
-    hiding = layout.hiding.intersection(map(trial.meant, (edit.id for edit in undone)))
-    if hiding:
-        raise BadEdit(f"{', '.join(sorted(hiding))} would hide what was pinned since; unpin that first.")
+    _keep_pinned(state.log, undone, layout.shadowed)
     shadowed = (id for id in layout.shadowed if not isinstance(trial.decisions[id].edit, Repair))
     torn = {id for id in shadowed if trial.born[id] > since} - set(state.view().shadowed)
     if torn:
         raise PartlyCovered(
             f"{', '.join(sorted(torn))} would cover only a part of what comes back; undo that first."
         )
+
+
+def _keep_pinned(log: Log, undone: tuple[Decision, ...], shadowed: Container[str]) -> None:
+    """Refuse to bring an edit back that stays aside for what was pinned while it was undone."""
+    for undo in undone:
+        edit = log.meant(undo.id)
+        pins = [log.meant(made.id) for made, _ in log.pinned_since(log.born[undo.id])]
+        if isinstance(undo.edit, Undo) and edit in shadowed and pins:
+            raise BadEdit(f"{edit} would hide what was pinned since ({', '.join(pins)}); unpin that first.")
 
 
 def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
@@ -107,8 +114,6 @@ def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
     if target not in dead:
         raise BadEdit(f"{target} is not undone; there is nothing to redo.")
     chosen = tuple(decision for decision, edit in undos if edit == target)
-    if isinstance(pin := log.decisions[target].edit, Pin):
-        _check_shown(state, pin)
     _try(state, chosen, since=log.born[chosen[-1].id])
     return tuple(state.decide(Undo(decision.id), why="redo") for decision in chosen)
 

@@ -12,6 +12,7 @@ from fanfold.core.log import Log
 from fanfold.core.message import Call, Message
 from fanfold.core.record import Billed, Frame, Kept, Move, Opened, Sent, Taught, Totals
 from fanfold.core.view import Kind, Row, Scale, View, weigh
+from fanfold.stores.summary import Summary
 
 
 class SavedRow(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -71,6 +72,8 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What requests came to so far; checkpoints of 0.1 have none."""
     standing: int = 0
     """How many edits stand."""
+    summary: Summary | None = None
+    """The session in a few figures."""
     ahead: tuple[str, ...] = ()
     """What the session said before right behind its head: whoever says it again comes by what was decided there."""
 

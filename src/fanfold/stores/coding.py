@@ -27,8 +27,10 @@ from fanfold.stores.sealing import (
     entry_place,
     place_at,
     session_place,
+    summary_place,
 )
 from fanfold.stores.store import Scrub
+from fanfold.stores.summary import Summary
 
 T = TypeVar("T")
 Dialects = Callable[[str], Dialect]
@@ -48,6 +50,7 @@ class _KeptEntry(msgspec.Struct, frozen=True, array_like=True):
     body: Any = None
     echoes: tuple[str, ...] = ()
     prefix: str = ""
+    imported: bool = False
 
 
 _RECORDS: msgspec.msgpack.Decoder[Record] = msgspec.msgpack.Decoder(Record, ext_hook=read_extension)
@@ -138,11 +141,31 @@ class Coding:
         """The checkpoint that these bytes stand for."""
         return read(self._open(data, place), Checkpoint)
 
+    def summary(self, summary: Summary | None, tenant: str, session: str) -> bytes | None:
+        """A summary as bytes; None where there is none to keep."""
+        return None if summary is None else self.seal.close(summary_place(tenant, session), pack(summary))
+
+    def read_summary(self, data: bytes | None, tenant: str, session: str) -> Summary | None:
+        """The summary that these bytes stand for; None where there is none, or it is damaged: it only saves time."""
+        if data is None:
+            return None
+        try:
+            kept: Summary = read(self._open(data, summary_place(tenant, session)), Summary)
+        except Corrupt:
+            return None
+        return msgspec.structs.replace(kept, name=session)
+
     def entry(self, entry: Entry, tenant: str = "") -> bytes:
         """An entry as bytes, without its id and its parent's."""
         message, wire = entry.message, entry.message.wire
         kept = _KeptEntry(
-            entry.echo, entry.depth, entry.erased, message, echoes=entry.echoes, prefix=entry.prefix
+            echo=entry.echo,
+            depth=entry.depth,
+            erased=entry.erased,
+            message=message,
+            echoes=entry.echoes,
+            imported=entry.imported,
+            prefix=entry.prefix,
         )
         if wire is not None and self._reads(message, wire):
             kept = msgspec.structs.replace(kept, message=None, dialect=wire.dialect, body=wire.body)
@@ -176,6 +199,7 @@ class Coding:
             erased=kept.erased,
             echoes=kept.echoes,
             prefix=kept.prefix,
+            imported=kept.imported,
         )
         return entry if entry.erased is None else entry.to_stub(entry.erased)
 
@@ -265,6 +289,10 @@ class Renewal(ABC):
     def checkpoint(self, place: bytes, data: bytes) -> bytes | None:
         """A checkpoint."""
         return self._renew(place, "checkpoint", data, lambda plain: None)
+
+    def summary(self, place: bytes, data: bytes) -> bytes | None:
+        """A summary."""
+        return self._renew(place, "summary", data, lambda plain: None)
 
     @abstractmethod
     def proof(self, place: bytes, data: bytes | None, fetch: Fetch) -> bytes | None:

@@ -63,7 +63,8 @@ class _Export:
         """A record, after the entries that it names."""
         for id in entries_of(record):
             for entry in self._path(id):
-                yield _line({"kind": "entry", "entry": msgspec.to_builtins(entry)})
+                told = msgspec.structs.replace(entry, imported=False)  # to whoever reads it, every stub is
+                yield _line({"kind": "entry", "entry": msgspec.to_builtins(told)})
             if id not in self.done:
                 raise Corrupt(
                     f"The message {id[:12]} is missing. `fanfold.doctor` says what else is, if anything."

@@ -7,6 +7,8 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 
+import msgspec
+
 from fanfold.core.record import Record, versions
 from fanfold.core.tree import Entry
 from fanfold.stores.checkpoint import Checkpoint
@@ -28,6 +30,7 @@ from fanfold.stores.store import (
     summing,
     written_first,
 )
+from fanfold.stores.summary import Summary
 
 
 class Memory(Tenants):
@@ -47,6 +50,7 @@ class Memory(Tenants):
         """The sessions that came by a prefix, the youngest last."""
         self._heads: dict[tuple[str, str], int] = {}
         """Where each session stands."""
+        self._summaries: dict[tuple[str, str], Summary] = {}
         self._lock = threading.RLock()
 
     def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
@@ -79,6 +83,8 @@ class Memory(Tenants):
             if prefix is not None:
                 self._tracks.setdefault((tenant, prefix), {})[key[1]] = None
                 self._heads[key] = prefix
+        if batch.summary is not None:
+            self._summaries[key] = msgspec.structs.replace(batch.summary, name=key[1])
         return Stored((), len(lines), self._version(key), was)
 
     def _version(self, key: tuple[str, str]) -> int:
@@ -95,7 +101,10 @@ class Memory(Tenants):
         return None
 
     def keep_checkpoint(self, tenant: str, session: str, seq: int, checkpoint: Checkpoint) -> None:
-        """There is no need to."""
+        """There is no need to; only how the session stands is kept."""
+        with self._lock:
+            if checkpoint.summary is not None and len(self._records.get((tenant, session), ())) == seq:
+                self._summaries[tenant, session] = msgspec.structs.replace(checkpoint.summary, name=session)
 
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""
@@ -120,9 +129,17 @@ class Memory(Tenants):
             first = next((one for one in prefixes if (tenant, one) in self._tracks), None)
             names = reversed(self._tracks[tenant, first]) if first is not None else ()
             found = [
-                Track(first, name, self._heads[tenant, name] == first) for name in names if first is not None
+                Track(first, name, self._heads[tenant, name] == first, self._summaries.get((tenant, name)))
+                for name in names
+                if first is not None
             ]
         return sorted(found, key=lambda track: not track.head)[:TRACKS]
+
+    def summaries(self, tenant: str) -> list[Summary]:
+        """All sessions of a tenant."""
+        with self._lock:
+            names = self.sessions(tenant)
+            return [self._summaries.get((tenant, name)) or self.summarize(tenant, name) for name in names]
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place, and scrub all sessions."""

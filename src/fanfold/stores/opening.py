@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
 from fanfold.core.errors import BadSetting
 from fanfold.plugins import plugin
+from fanfold.stores.fibers import FiberLock, can_run
 from fanfold.stores.memory import Memory
 from fanfold.stores.store import Store
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _open: WeakValueDictionary[tuple[str, str | None], SQLite | Postgres] = WeakValueDictionary()
 """The stores in use, by name and key."""
-_lock = threading.Lock()
+_lock = FiberLock()
 _SERVERS = ("postgresql", "postgres")
 
 
@@ -106,6 +106,13 @@ def is_remote(store: Store | str | None) -> bool:
     if isinstance(store, str):
         return parse_name(store).is_server
     return store is not None and store.remote
+
+
+def is_awaited(store: Store | str | None) -> bool:
+    """Whether a store across a network is waited for in the event loop, in fibers, and not in threads."""
+    if isinstance(store, str):
+        return parse_name(store).is_server and can_run()
+    return store is not None and getattr(store, "awaits", False)
 
 
 def file_of(place: str) -> Path:

@@ -28,18 +28,17 @@ from fanfold.stores.coding import (
     known_dialects,
     new_key,
 )
-from fanfold.stores.sealing import as_bytes, checkpoint_place, place_at, session_place
+from fanfold.stores.fibers import can_run
+from fanfold.stores.sealing import as_bytes, checkpoint_place, place_at, session_place, summary_place
 from fanfold.stores.server import DatabaseServer
 from fanfold.stores.sql_store import Part, Recent, Row, SQLStore, changed_key
 from fanfold.stores.store import (
     ABANDONED,
-    TRACKS,
     Batch,
     Blob,
     Hold,
     Scrub,
     Stored,
-    Track,
     refuse_stubs,
     written_first,
 )
@@ -75,6 +74,7 @@ class Postgres(SQLStore):
         """Where sessions' logs ended when they were last seen."""
         own, format = self._check_seal()
         self.files = blob_place(blobs, own) if blobs is not None else None
+        self.awaits = self.files is None and can_run()
         if format != FORMAT:
             with self.server.writing():  # whoever comes second finds it done
                 self._mark, format = self.rows("lock_seal")[0]
@@ -122,6 +122,10 @@ class Postgres(SQLStore):
             with suppress(Corrupt):
                 kept = renewal.checkpoint(checkpoint_place(as_text(tenant), as_text(session), seq), body)
                 self.rows("renew_checkpoint", session=number, body=kept)
+        for tenant, session, body in self.rows("all_summaries"):
+            with suppress(Corrupt):
+                kept = renewal.summary(summary_place(as_text(tenant), as_text(session)), body)
+                self.rows("renew_summary", tenant=tenant, session=session, body=kept)
         return self._renew_blobs(renewal)
 
     def all_entries(self) -> Iterator[Row]:
@@ -142,14 +146,18 @@ class Postgres(SQLStore):
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first. Its stubs are marked; nobody appends the same words meanwhile."""
-        if not batch.stubs:
+        if not batch.stubs and not batch.restored:
             return self._append(tenant, session, batch, expect)[0]
         with self.server.writing():
             self.rows("lock_owner", tenant=as_bytes(tenant))
             stored, values = self._append(tenant, session, batch, expect)
-            erased = [entry.erased is not None for entry in batch.entries]
-            ids, bodies = (list(compress(values[name], erased)) for name in ("ids", "bodies"))
-            self.rows("mark_stubs", tenant=as_bytes(tenant), ids=ids, bodies=bodies)
+            if batch.restored:
+                parents = [as_bytes(entry.parent or "") for entry in batch.restored]
+                self.rows("change_parents", tenant=as_bytes(tenant), ids=values["again"], parents=parents)
+            erased = [entry.erased is not None for entry in (*batch.entries, *batch.restored)]
+            ids, bodies = (values["ids"] + values["again"], values["bodies"] + values["contents"])
+            stubs = {"ids": list(compress(ids, erased)), "bodies": list(compress(bodies, erased))}
+            self.rows("mark_stubs", tenant=as_bytes(tenant), **stubs)
         return stored
 
     def _append(
@@ -197,6 +205,7 @@ class Postgres(SQLStore):
             "begins": begins,
             "mark": self._mark,
             "prefixes": [prefix for prefix in batch.prefixes if prefix is not None],
+            "summary": self.coding.summary(batch.summary, tenant, session),
         }
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
@@ -217,18 +226,16 @@ class Postgres(SQLStore):
         """Keep a checkpoint in the place of the one before."""
         body = self.coding.checkpoint(checkpoint, checkpoint_place(tenant, session, seq))
         place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
-        self.rows("keep_checkpoint", **place, seq=seq, body=body)
+        told = self.coding.summary(checkpoint.summary, tenant, session)
+        self.rows("keep_checkpoint", **place, seq=seq, body=body, summary=told)
 
     def entry(self, tenant: str, id: str) -> Entry | None:
         """One entry."""
         found = self.rows("entry", tenant=as_bytes(tenant), id=as_bytes(id))
         return self.coding.read_row(tenant, *found[0]) if found else None
 
-    def tracks(self, tenant: str, prefixes: Sequence[int]) -> list[Track]:
-        """The sessions that came by the first of some prefixes that any session came by."""
-        values = {"tenant": as_bytes(tenant), "prefixes": list(prefixes), "most": TRACKS}
-        found = self.rows("tracks", **values)
-        return [Track(prefix, as_text(name), head) for prefix, name, head in found]
+    def _listed(self, numbers: Sequence[int]) -> list[int]:
+        return list(numbers)
 
     def read_entries(self, tenant: str, ids: Sequence[str]) -> Iterator[Entry]:
         """Those of some entries that are there, many with one question."""

@@ -75,6 +75,12 @@ def checkpoint_place(tenant: str, session: str, seq: int) -> bytes:
     return place_at(_place("checkpoint", tenant, session), seq)
 
 
+@lru_cache(256)
+def summary_place(tenant: str, session: str) -> bytes:
+    """Where the summaries of a session belong."""
+    return _place("summary", tenant, session)
+
+
 def proof_place(tenant: str, id: str, size: int) -> bytes:
     """Where the proof of a blob belongs."""
     return place_at(_place("blob", tenant, id), size)

@@ -8,18 +8,21 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from fanfold.core.errors import BadSetting, Busy, Corrupt, Full, MissingExtra, StoreFailed
+from fanfold.stores.fibers import current
 from fanfold.stores.scripts import migrations, refuse_newer, statement
 
 if TYPE_CHECKING:
     import psycopg
     import psycopg_pool
 
-    Connection = psycopg.Connection[tuple[Any, ...]]
-    Pool = psycopg_pool.ConnectionPool[Connection]
+    from fanfold.stores.loops import AwaitedConnection, AwaitedPool
+
+    Connection = psycopg.Connection[tuple[Any, ...]] | AwaitedConnection
+    Pool = psycopg_pool.ConnectionPool[psycopg.Connection[tuple[Any, ...]]] | AwaitedPool
 
 _left_behind: list[object] = []
 """Pools that a forked child inherited. It neither uses nor closes them: either would disturb its parent."""
@@ -39,13 +42,17 @@ def _within(schema: str, sql: str) -> str:
 
 
 class _AtWork(threading.local):
-    """The connection of the transaction that this thread is in."""
+    """What belongs to this thread: the connection of the transaction that it is in."""
 
-    connection: Connection | None = None
+    def __init__(self) -> None:
+        self.kept: dict[object, Any] = {}
 
 
 class DatabaseServer:
-    """The pool of one process. It is made when needed: also after `close`, in a fork, and when the server is back."""
+    """The pools of one process: one for its threads, and one for each event loop, whose verbs wait in fibers.
+
+    Each is made when needed: also after `close`, in a fork, and when the server is back.
+    """
 
     def __init__(self, url: str, schema: str, connections: int, timeout: float) -> None:
         try:
@@ -67,13 +74,14 @@ class DatabaseServer:
         self._timeout = timeout
         self._lock = threading.Lock()
         self._pool: Pool | None = None
+        self._loops: list[AwaitedPool] = []
         self._pid = 0
         self._at_work = _AtWork()
 
     def rows(self, name: str, **values: Any) -> list[tuple[Any, ...]]:
         """What a statement finds. It is sent again if the connection was lost, so it may run twice.
 
-        While this thread is `writing`, it is part of that transaction.
+        While this thread or fiber is `writing`, it is part of that transaction.
         """
         return self._ask(name, values, values)
 
@@ -88,8 +96,8 @@ class DatabaseServer:
 
     def _ask(self, name: str, values: dict[str, Any], again: dict[str, Any]) -> list[tuple[Any, ...]]:
         with self._named_failures():
-            if self._at_work.connection is not None:
-                return self._run(self._at_work.connection, name, values)
+            if self._connection is not None:
+                return self._run(self._connection, name, values)
             pool = self.pool()
             try:
                 with self._connected(pool) as connection:
@@ -101,7 +109,7 @@ class DatabaseServer:
                 return self._run(connection, name, again)
 
     def _run(self, connection: Connection, name: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
-        sql = _within(self._schema, statement("postgres", name))
+        sql: Any = _within(self._schema, statement("postgres", name))
         cursor = connection.execute(sql, values or None, binary=True)
         return cursor.fetchall() if cursor.description is not None else []
 
@@ -112,20 +120,31 @@ class DatabaseServer:
         What the same thread reads meanwhile goes over the same connection. If it waited for another one, as many
         threads as there are connections would wait for each other.
         """
-        if self._at_work.connection is not None:
+        if self._connection is not None:
             yield
             return
         with self._named_failures(), self._connected(self.pool()) as connection, connection.transaction():
-            self._at_work.connection = connection
+            kept = self._kept
+            kept[self] = connection
             try:
                 yield
             finally:
-                self._at_work.connection = None
+                del kept[self]
+
+    @property
+    def _kept(self) -> dict[object, Any]:
+        """What belongs to this thread or fiber."""
+        return (current() or self._at_work).kept
+
+    @property
+    def _connection(self) -> Connection | None:
+        """The connection of the transaction that this thread or fiber is in."""
+        return self._kept.get(self)
 
     @contextmanager
     def _connected(self, pool: Pool) -> Iterator[Connection]:
         """A connection. If it is lost, all others are given up too: the server was restarted or is away."""
-        connection = pool.getconn()
+        connection: Any = pool.getconn()
         try:
             yield connection
         finally:
@@ -133,12 +152,14 @@ class DatabaseServer:
             pool.putconn(connection)
             if lost:
                 with self._lock:
-                    if self._pool is pool:
-                        self._pool = None
+                    self._pool = None if self._pool is pool else self._pool
+                    self._loops = [one for one in self._loops if one is not pool]
                 pool.close()
 
     def pool(self) -> Pool:
-        """The pool of this process."""
+        """The pool of this process; in a fiber, that of its event loop."""
+        if current() is not None:
+            return self._pool_of_loop()
         with self._lock:
             if self._pool is None or self._pid != os.getpid():
                 self._open()
@@ -147,9 +168,7 @@ class DatabaseServer:
 
     def _open(self) -> None:
         """One connection first: it says at once what is wrong, and brings the schema up to date."""
-        if self._pool is not None:
-            _left_behind.append(self._pool)
-        self._pool, self._pid = None, os.getpid()
+        self._forget_parents()
         with self._named_failures(), self._psycopg.connect(self._info, autocommit=True) as connection:
             self._migrate(connection)
         self._pool = self._pools.ConnectionPool(
@@ -158,16 +177,68 @@ class DatabaseServer:
             min_size=1,
             max_size=self._connections,
             timeout=self._timeout,
-            configure=lambda one: one.execute(f"SET lock_timeout = {int(self._timeout * 1000)}"),
+            configure=lambda one: one.execute(f"SET lock_timeout = {self._lock_timeout}"),
             open=True,
         )
+
+    @property
+    def _lock_timeout(self) -> int:
+        """In milliseconds, as the server has it."""
+        return int(self._timeout * 1000)
+
+    def _forget_parents(self) -> None:
+        """A forked child begins anew; pools of event loops that are gone are closed."""
+        if self._pid != os.getpid():
+            _left_behind.extend([self._pool, *self._loops])
+            self._pool, self._loops, self._pid = None, [], os.getpid()
+        for one in [one for one in self._loops if one.loop.is_closed()]:
+            self._loops.remove(one)
+            one.close()
+
+    def _pool_of_loop(self) -> AwaitedPool:
+        """The pool of the running event loop. Here too, one connection comes first."""
+        from asyncio import get_running_loop
+
+        from fanfold.stores.loops import AwaitedPool, connected_alone
+
+        loop = get_running_loop()
+        if found := self._find_pool(loop):
+            return found
+        connecting = self._psycopg.AsyncConnection.connect(self._info, autocommit=True)
+        with self._named_failures(), connected_alone(connecting) as connection:
+            self._migrate(connection)
+        if found := self._find_pool(loop):  # another fiber was quicker
+            return found
+        make = partial(
+            self._pools.AsyncConnectionPool,
+            self._info,
+            kwargs={"autocommit": True},
+            min_size=1,
+            max_size=self._connections,
+            timeout=self._timeout,
+        )
+        made = AwaitedPool(make, self._lock_timeout)
+        with self._lock:
+            found = next((one for one in self._loops if one.loop is loop), None)
+            if found is None:
+                self._loops.append(made)
+        if found is not None:
+            made.close()
+        return found or made
+
+    def _find_pool(self, loop: object) -> AwaitedPool | None:
+        with self._lock:
+            self._forget_parents()
+            return next((one for one in self._loops if one.loop is loop), None)
 
     def close(self) -> None:
         """Close all connections."""
         with self._lock:
-            pool, self._pool = self._pool, None
-        if pool is not None and self._pid == os.getpid():
-            pool.close()
+            pools: list[Any] = [*([self._pool] if self._pool is not None else []), *self._loops]
+            self._pool, self._loops = None, []
+        if self._pid == os.getpid():
+            for pool in pools:
+                pool.close()
 
     def _migrate(self, connection: Connection) -> None:
         """Bring the schema up to date; whoever comes second finds it done."""
@@ -183,7 +254,8 @@ class DatabaseServer:
                 )
             refuse_newer("postgres", self.place, seen)
             for number, script in enumerate(migrations("postgres")[seen:], seen + 1):
-                connection.execute(_within(self._schema, script))
+                migration: Any = _within(self._schema, script)
+                connection.execute(migration)
                 self._run(connection, "add_migration", {"number": number})
 
     def _count_migrations(self, connection: Connection) -> int:

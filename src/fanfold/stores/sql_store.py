@@ -7,7 +7,7 @@ each other; each keeps these parts in its own file.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
@@ -19,7 +19,8 @@ from fanfold.stores.blobs import BlobIntake, BlobPlace, proof_of, range_of
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.coding import Coding, Dialects, Renewal, as_text
 from fanfold.stores.sealing import Fetch, Seal, as_bytes, check_mark, checkpoint_place, proof_place, seal_with
-from fanfold.stores.store import Blob, Hold, Stored, Tenants, no_blob, referred_to
+from fanfold.stores.store import TRACKS, Blob, Hold, Stored, Tenants, Track, no_blob, referred_to
+from fanfold.stores.summary import Summary
 
 V = TypeVar("V")
 _SESSIONS = 10_000
@@ -159,6 +160,32 @@ class SQLStore(Tenants):
             with suppress(Corrupt):
                 found.append(as_text(name))
         return sorted(found)
+
+    def tracks(self, tenant: str, prefixes: Sequence[int]) -> list[Track]:
+        """The sessions that came by the first of some prefixes that any session came by."""
+        found = self._look_up(
+            "tracks", tenant=self.owner(tenant), prefixes=self._listed(prefixes), most=TRACKS
+        )
+        return [
+            Track(prefix, name, bool(head), self.coding.read_summary(summary, tenant, name))
+            for prefix, name, head, summary in self._with_names(found, at=1)
+        ]
+
+    @abstractmethod
+    def _listed(self, numbers: Sequence[int]) -> object:
+        """Numbers as a statement takes a list of them."""
+
+    def summaries(self, tenant: str) -> list[Summary]:
+        """All sessions of a tenant; those that an earlier release wrote are read."""
+        rows = sorted(self._with_names(self.rows("summaries", tenant=self.owner(tenant)), at=0))
+        kept = ((name, self.coding.read_summary(data, tenant, name)) for name, data in rows)
+        return [summary or self.summarize(tenant, name) for name, summary in kept]
+
+    def _with_names(self, rows: Iterable[Row], at: int) -> Iterator[Row]:
+        """Rows with the name in this place as a text; without those whose name is damaged."""
+        for row in rows:
+            with suppress(Corrupt):
+                yield (*row[:at], as_text(row[at]), *row[at + 1 :])
 
     def let_go(self, tenant: str, holder: str) -> None:
         """Whoever put blobs under this name does not hold them any more."""

@@ -30,17 +30,23 @@ from fanfold.stores.coding import (
 from fanfold.stores.commits import GroupCommit
 from fanfold.stores.database import Database, Durability
 from fanfold.stores.register import MANY, Register
-from fanfold.stores.sealing import LINES, as_bytes, checkpoint_place, name_sum, place_at, session_place
+from fanfold.stores.sealing import (
+    LINES,
+    as_bytes,
+    checkpoint_place,
+    name_sum,
+    place_at,
+    session_place,
+    summary_place,
+)
 from fanfold.stores.sql_store import Part, Recent, Row, SQLStore
 from fanfold.stores.store import (
     ABANDONED,
-    TRACKS,
     Batch,
     Blob,
     Hold,
     Scrub,
     Stored,
-    Track,
     refuse_stubs,
     written_first,
 )
@@ -155,6 +161,10 @@ class SQLite(SQLStore):
                     message = renewal.entry(tenants[tenant], as_text(id), above, message)
                 place = place_at(session_place(*sessions[key // LINES]), key % LINES)
                 self.database.do("renew_line", (renewal.record(place, record), message, key))
+        for key, body in self.rows("all_summaries"):
+            if key // LINES in sessions:
+                kept = renewal.summary(summary_place(*sessions[key // LINES]), body)
+                self.database.do("renew_summary", (kept, key))
         for session, seq, body in self.rows("all_checkpoints"):
             if session in sessions:
                 kept = renewal.checkpoint(checkpoint_place(*sessions[session], seq), body)
@@ -206,7 +216,8 @@ class SQLite(SQLStore):
             # Nearly always nobody else wrote, so lines are written where the log ended when it was last seen. If
             # that place is taken, or an entry is there already, nothing is written, and we look closely.
             with suppress(Corrupt):
-                return self._write(tenant, session, known, lines)
+                told = self.coding.summary(batch.summary, tenant, session)
+                return self._write(tenant, session, known, lines, summary=told)
         with self._writing():
             end = self._look(tenant, session) or self._begin(tenant, session)
             if expect is not None and end.version != expect:
@@ -240,7 +251,9 @@ class SQLite(SQLStore):
                 lines.append((record, prefix, as_bytes(entry.id), parent, self.coding.entry(entry, tenant)))
         return lines
 
-    def _write(self, tenant: str, session: str, end: LogEnd, lines: Sequence[Line]) -> Stored:
+    def _write(
+        self, tenant: str, session: str, end: LogEnd, lines: Sequence[Line], *, summary: bytes | None = None
+    ) -> Stored:
         """Write lines after those that are known; `Corrupt` if a key or an entry among them is taken."""
         seq, version, rows = end.seq, end.version, list[Row]()
         place = session_place(tenant, session)
@@ -248,7 +261,8 @@ class SQLite(SQLStore):
             seq += 1
             version += is_visible(record)
             kept = self.coding.record(record, place_at(place, seq))
-            rows.append((end.key(seq), end.tenant, version, kept, id, parent, entry, prefix))
+            told = summary if seq == end.seq + len(lines) else None
+            rows.append((end.key(seq), end.tenant, version, kept, id, parent, entry, prefix, told))
         # One line, by far the most frequent case, is a transaction by itself.
         with nullcontext() if len(rows) == 1 else self._writing():
             if self.database.do_many("add_line", rows) != len(rows):
@@ -267,13 +281,13 @@ class SQLite(SQLStore):
             self.register.fill()
         self.register.expect(end.number, end.key(end.seq))
         for entry in batch.restored:
-            body = self.coding.entry(entry, tenant)
-            self.database.do("change_entry", (body, end.tenant, as_bytes(entry.id)))
+            self._change_entry(tenant, end.tenant, entry)
         known = {entry.id: self._entry(tenant, entry.id) for entry in batch.entries}
         refuse_stubs(known.values())
         there = {as_bytes(id) for id, entry in known.items() if entry is not None}
         new = [line if line[2] not in there else (*line[:2], None, None, None) for line in lines]
-        stored = self._write(tenant, session, end, [line for line in new if line != (None,) * 5])
+        told, rest = self.coding.summary(batch.summary, tenant, session), [line for line in new if any(line)]
+        stored = self._write(tenant, session, end, rest, summary=told)
         if batch.stubs:
             self.register.fill()
         return stored
@@ -342,6 +356,8 @@ class SQLite(SQLStore):
             if end is not None and end.seq == seq:  # else somebody wrote meanwhile, and may have erased
                 body = self.coding.checkpoint(checkpoint, checkpoint_place(tenant, session, seq))
                 self.database.do("keep_checkpoint", (end.tenant, end.number, seq, body))
+                told = self.coding.summary(checkpoint.summary, tenant, session)
+                self.database.do("renew_summary", (told, end.key(seq)))
 
     def entry(self, tenant: str, id: str) -> Entry | None:
         """One entry."""
@@ -368,11 +384,8 @@ class SQLite(SQLStore):
     def _look_up(self, statement: str, **values: Any) -> list[Row]:
         return self.at_hand().rows(statement, **values)
 
-    def tracks(self, tenant: str, prefixes: Sequence[int]) -> list[Track]:
-        """The sessions that came by the first of some prefixes that any session came by."""
-        values = {"tenant": self.owner(tenant), "prefixes": to_json(list(prefixes)), "most": TRACKS}
-        found = self._look_up("tracks", **values)
-        return [Track(prefix, as_text(name), bool(head)) for prefix, name, head in found]
+    def _listed(self, numbers: Sequence[int]) -> str:
+        return to_json(list(numbers))
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place, and scrub all sessions; the file and its journal are rewritten."""
@@ -380,11 +393,17 @@ class SQLite(SQLStore):
             with self._writing():
                 owner = self.owner(tenant)
                 self.register.fill()
-                self.database.do("change_entry", (self.coding.entry(stub, tenant), owner, as_bytes(stub.id)))
+                self._change_entry(tenant, owner, stub)
                 self.database.do("forget_checkpoints", (owner,))
                 for session in self._all_sessions(tenant):
                     self._scrub(tenant, session, scrub)
             self.database.scour()
+
+    def _change_entry(self, tenant: str, owner: int | None, entry: Entry) -> None:
+        parent = as_bytes(entry.parent) if entry.parent is not None else None
+        self.database.do(
+            "change_entry", (self.coding.entry(entry, tenant), owner, as_bytes(entry.id), parent)
+        )
 
     def _all_sessions(self, tenant: str) -> list[str]:
         """The names of all sessions of a tenant; `Corrupt` if one is damaged, for then nobody knows what it needs."""

@@ -22,6 +22,7 @@ from fanfold.core.prefix import number_of
 from fanfold.core.record import Move, Record, Taught, blobs_of
 from fanfold.core.tree import Entry, Tree
 from fanfold.stores.checkpoint import Checkpoint
+from fanfold.stores.summary import Summary, summarize_records
 
 READ_AT_ONCE = 1 << 20
 """This many bytes of a blob are read at a time."""
@@ -44,14 +45,16 @@ class Batch(msgspec.Struct, frozen=True):
     entries: tuple[Entry, ...] = ()
     """Entries that are new to the tenant, as far as the session knows."""
     restored: tuple[Entry, ...] = ()
-    """Entries that were erased, and whose content was said again."""
+    """Entries to put in the place of stubs: their content was said again. A stub may get another place or role, too."""
     prefixes: tuple[int | None, ...] = ()
     """Where each record moves the head to, as the number of a prefix; None for records that do not."""
+    summary: Summary | None = None
+    """The session as it stands after the batch, if that is to be kept."""
 
     @property
     def stubs(self) -> tuple[Entry, ...]:
         """Those of its entries that come without their content: it was erased where they were exported."""
-        return tuple(entry for entry in self.entries if entry.erased is not None)
+        return tuple(entry for entry in (*self.entries, *self.restored) if entry.erased is not None)
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -73,6 +76,7 @@ class Track(msgspec.Struct, frozen=True):
     session: str
     head: bool
     """Whether it stands there now."""
+    summary: Summary | None = None
 
 
 class Blob(msgspec.Struct, frozen=True):
@@ -181,6 +185,9 @@ class Store(Protocol):
         Those that stand there come first, then the youngest.
         """
 
+    def summaries(self, tenant: str) -> list[Summary]:
+        """All sessions of a tenant in a few figures each, by their names."""
+
     def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
         """Put a stub in an entry's place and scrub all sessions of the tenant, as one; of the rest nothing is left.
 
@@ -288,6 +295,8 @@ class Tenants:
     """It belongs to whoever opened it."""
     remote = False
     """It waits for no network."""
+    awaits = False
+    """Whether it waits in the event loop, where its caller is a fiber; else asyncio waits for it in a thread."""
     pools = 0
     """How many pools use it: they keep it open, also while no session is."""
 
@@ -301,12 +310,14 @@ class Tenants:
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
         """Write a new session, as one batch."""
-        records, entries, prefixes = list[Record](), list[Entry](), list[int | None]()
+        records, entries, restored = list[Record](), list[Entry](), list[Entry]()
+        prefixes = list[int | None]()
         for batch in batches:
             records += batch.records
             entries += batch.entries
+            restored += batch.restored
             prefixes += (*batch.prefixes, *[None] * (len(batch.records) - len(batch.prefixes)))
-        whole = Batch(tuple(records), tuple(entries), prefixes=tuple(prefixes))
+        whole = Batch(tuple(records), tuple(entries), tuple(restored), prefixes=tuple(prefixes))
         return self.append(tenant, session, whole, expect=0)  # type: ignore[attr-defined, no-any-return]
 
     def read_entries(self, tenant: str, ids: Sequence[str]) -> Iterator[Entry]:
@@ -324,6 +335,18 @@ class Tenants:
         first = next((one for one in prefixes if any(one in there for there in heads.values())), None)
         found = [Track(first, name, there[-1] == first) for name, there in heads.items() if first in there]
         return sorted(found, key=lambda track: not track.head)[:TRACKS]
+
+    def summaries(self, tenant: str) -> list[Summary]:
+        """All sessions of a tenant: each is read, for a store that keeps no summaries."""
+        return [self.summarize(tenant, session) for session in self.sessions(tenant)]  # type: ignore[attr-defined]
+
+    def summarize(self, tenant: str, session: str) -> Summary:
+        """A session in a few figures, from its records."""
+        records = list(records_of(self, tenant, session))  # type: ignore[arg-type]
+        heads = [record.head for record in records if isinstance(record, Move) and record.head is not None]
+        last = self.entry(tenant, heads[-1]) if heads else None  # type: ignore[attr-defined]
+        summary = summarize_records(session, records)
+        return msgspec.structs.replace(summary, messages=last.depth + 1) if last is not None else summary
 
     def taught(self, tenant: str) -> Iterable[Taught]:
         """Nothing that is not at hand anyway."""

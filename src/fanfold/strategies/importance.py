@@ -31,6 +31,8 @@ def score(message: Message) -> float:
     """How much a message matters: errors, completion and plans more, dumps that can be fetched again less (C1).
 
     A plan is a call of `think` in the phase `planning`, a dump is a result; a call or a word about one is neither.
+    It serves agents of any kind, so it knows more words of failure and completion than `systems.importance`, which does
+    what Miki's document says; and only whole words count ("terror" is no error).
     """
     text = "\n".join(text_of(part) for part in message.parts if isinstance(part, Text | Result))[:20_000]
     total = 0.5

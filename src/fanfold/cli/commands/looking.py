@@ -10,20 +10,10 @@ import msgspec
 
 import fanfold
 from fanfold.cli.saying import columns, say
-from fanfold.cli.sessions import Sessions, message_count, on_session, on_store
-from fanfold.cli.views import describe, lines_of, with_ids, without_any_room
-from fanfold.core.record import Edited, Move, Sent
-
-
-class Summary(msgspec.Struct, frozen=True):
-    """One session of a store."""
-
-    name: str
-    messages: int
-    requests: int
-    edits: int
-    last: str
-    """When something was last said."""
+from fanfold.cli.sessions import Sessions, on_session, on_store
+from fanfold.cli.views import lines_of, with_ids
+from fanfold.session.stored import describe, without_any_room
+from fanfold.stores.summary import Summary
 
 
 @click.command
@@ -34,21 +24,35 @@ def ls(sessions: Sessions, as_json: bool) -> None:
     \b
     Example: fanfold ls --store sqlite:agent.db
     """
-    found = [_summary(name, sessions) for name in sessions.names()]
-    rows = [("session", "messages", "requests", "edits", "last")]
-    rows += [msgspec.structs.astuple(one) for one in found]
-    say(found, columns(rows, right=(1, 2, 3)) if found else "There are no sessions here yet.", as_json)
+    found = sorted(sessions.store.summaries(sessions.tenant), key=lambda one: one.name)
+    rows = [_HEADINGS, *map(_listed, found)]
+    shown = [at for at in range(len(_HEADINGS)) if at < _ALWAYS or any(row[at] for row in rows[1:])]
+    table = [tuple(row[at] for at in shown) for row in rows]
+    right = tuple(place for place, at in enumerate(shown) if _HEADINGS[at] in _FIGURES)
+    told = [{**msgspec.structs.asdict(one), "last": when(one.seen)} for one in found]
+    say(told, columns(table, right=right) if found else "There are no sessions here yet.", as_json)
 
 
-def _summary(name: str, sessions: Sessions) -> Summary:
-    records = sessions.records(name)
-    moves = [record for record in records if isinstance(record, Move)]
-    return Summary(
-        name=name,
-        messages=message_count(sessions.store, sessions.tenant, moves),
-        requests=sum(isinstance(record, Sent) for record in records),
-        edits=sum(len(record.decisions) for record in records if isinstance(record, Edited)),
-        last=when(moves[-1].time) if moves else "",
+_HEADINGS = (
+    "session", "messages", "requests", "edits", "last", "client", "model", "full", "cached", "cost", "parent",
+)  # fmt: skip
+_FIGURES = frozenset(("messages", "requests", "edits", "full", "cached", "cost"))
+_ALWAYS = 5
+"""So many columns are always shown, the others if something is in them."""
+
+
+def _listed(one: Summary) -> tuple[str, ...]:
+    """A session as a row of the list."""
+    return (
+        one.name,
+        *map(str, (one.messages, one.requests, one.edits)),
+        when(one.seen),
+        one.client,
+        one.model or "",
+        f"{one.fill:.0%}" if one.tokens and one.room else "",
+        f"{one.cached_share:.0%}" if one.prompt else "",
+        f"${one.cost:.2f}" if one.cost else "",
+        one.parent,
     )
 
 

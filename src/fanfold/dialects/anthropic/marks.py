@@ -103,8 +103,14 @@ def _frame_end(request: Body) -> Iterator[Spot]:
         yield Spot("system", 0)
     elif isinstance(system, list) and system and _may_carry(system[-1]):
         yield Spot("system", len(system) - 1)
-    elif isinstance(tools, list) and tools:
-        yield Spot("tools", len(tools) - 1)
+    elif isinstance(tools, list):
+        # A tool that waits is no part of the prompt yet, and the provider refuses a mark on it.
+        there = [at for at, tool in enumerate(tools) if not _waits(tool)]
+        yield from (Spot("tools", at) for at in there[-1:])
+
+
+def _waits(tool: Any) -> bool:
+    return isinstance(tool, dict) and tool.get("defer_loading") is True
 
 
 def _body_ends(messages: Sequence[Body], end: BlockPlace, previous: BlockPlace | None) -> list[Spot]:

@@ -9,7 +9,7 @@ from fanfold.core.record import TokenUsage
 from fanfold.dialects.anthropic.read import blocks, kind
 from fanfold.dialects.anthropic.tell import set_usage
 from fanfold.dialects.http.events import StreamEvent, write_event
-from fanfold.dialects.http.rounds import Hidden
+from fanfold.dialects.http.rounds import Hidden, is_hidden
 from fanfold.dialects.rules import Body
 
 
@@ -58,7 +58,7 @@ class AnthropicSplice:
 
     def _enter(self, at: int, block: Any) -> None:
         is_call = kind(block) == "tool_use"
-        if is_call and block.get("name") in self._hidden:
+        if _is_hidden(block, self._hidden):
             self.has_hidden = True
             self._places[at] = None
             return
@@ -94,7 +94,7 @@ def splice_replies(bodies: Sequence[Mapping[str, Any]], hidden: Hidden) -> Body:
 
 
 def _is_hidden(block: Any, hidden: Hidden) -> bool:
-    return kind(block) == "tool_use" and block.get("name") in hidden
+    return kind(block) == "tool_use" and is_hidden(block.get("name"), hidden)
 
 
 SPLICE = AnthropicSplice

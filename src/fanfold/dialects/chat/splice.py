@@ -149,7 +149,7 @@ def _says(choice: Any) -> bool:
 def splice_replies(bodies: Sequence[Mapping[str, Any]], hidden: Hidden) -> Body:
     """Whole completions as one: the first one's id, all words and calls but the hidden ones, the last one's end."""
     messages = [_message(body) for body in bodies]
-    last = bodies[-1]["choices"][0]
+    last = _first_choice(bodies[-1])
     joined = dict(messages[-1])
     for key in ("content", *THOUGHTS):
         texts = [message[key] for message in messages if isinstance(message.get(key), str) and message[key]]
@@ -170,8 +170,15 @@ def splice_replies(bodies: Sequence[Mapping[str, Any]], hidden: Hidden) -> Body:
 
 
 def _message(body: Mapping[str, Any]) -> Body:
-    message: Body = body["choices"][0]["message"]
-    return message
+    message = _first_choice(body).get("message")
+    return message if isinstance(message, dict) else {}
+
+
+def _first_choice(body: Mapping[str, Any]) -> Body:
+    match body.get("choices"):
+        case [dict(first), *_]:
+            return first
+    return {}
 
 
 SPLICE = ChatSplice

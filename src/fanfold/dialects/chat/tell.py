@@ -91,12 +91,12 @@ def replay(body: Body, asked: Mapping[str, Any]) -> Iterator[bytes]:
     """A whole completion as a stream; fields that fanfold does not know come with the first chunk of their message."""
     frame = {key: value for key, value in body.items() if key not in ("choices", "usage", "object")}
     frame["object"] = "chat.completion.chunk"
-    choices = [one for one in body.get("choices") or () if isinstance(one, dict)]
-    for choice in choices:
+    listed = body.get("choices")
+    for choice in [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else ():
         beside = {
             key: value for key, value in choice.items() if key not in ("message", "finish_reason", "logprobs")
         }
-        for delta in _fill(choice.get("message") or {}):
+        for delta in _fill(choice.get("message")):
             yield write_event({**frame, "choices": [{**beside, "delta": delta, "finish_reason": None}]})
         ending = {**beside, "delta": {}, "finish_reason": choice.get("finish_reason")}
         if choice.get("logprobs") is not None:
@@ -107,15 +107,18 @@ def replay(body: Body, asked: Mapping[str, Any]) -> Iterator[bytes]:
     yield _DONE
 
 
-def _fill(message: Body) -> Iterator[Body]:
+def _fill(message: Any) -> Iterator[Body]:
     """A message in pieces."""
+    if not isinstance(message, dict):
+        return
     told = (*THOUGHTS, "content", "tool_calls")
     texts = {key: message[key] for key in told[:3] if isinstance(message.get(key), str)}
     rest = {key: value for key, value in message.items() if key not in texts and key != "tool_calls"}
     yield {"role": "assistant", **({"content": ""} if "content" in texts else {}), **rest}
     for key, text in texts.items():
         yield from ({key: piece} for piece in pieces(text))
-    for at, call in enumerate(message.get("tool_calls") or ()):
+    calls = message.get("tool_calls")
+    for at, call in enumerate(calls if isinstance(calls, list) else ()):
         kind = "custom" if isinstance(call, dict) and "custom" in call else "function"
         field = "input" if kind == "custom" else "arguments"
         match call:

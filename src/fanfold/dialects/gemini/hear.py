@@ -54,7 +54,8 @@ class GeminiReader:
             found.append(Opening(id=self._id, model=model, usage=usage))
         listed = event.get("candidates")
         candidate = listed[0] if isinstance(listed, list) and listed else None
-        for part in parts_of(get_object(candidate, "content") or {}):
+        content = candidate.get("content") if isinstance(candidate, dict) else None
+        for part in parts_of(content) if isinstance(content, dict) else ():
             found += self._read_part(part)
         stop = get_field(candidate, "finishReason")
         blocked = get_field(get_object(event, "promptFeedback"), "blockReason")

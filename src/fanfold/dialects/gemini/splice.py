@@ -11,7 +11,7 @@ from fanfold.dialects.gemini.partial import continues, is_open
 from fanfold.dialects.gemini.read import parts_of
 from fanfold.dialects.gemini.tell import set_usage
 from fanfold.dialects.http.events import StreamEvent, wire_bytes, write_event
-from fanfold.dialects.http.rounds import Hidden
+from fanfold.dialects.http.rounds import Hidden, is_hidden
 
 Body = dict[str, Any]
 _IDS = ("responseId", "response_id")
@@ -31,7 +31,7 @@ class GeminiSplice:
         self._ids: Body = {}
         self._open: Any = None
         """A hidden call of which more is to come."""
-        self._held: Body | None = None
+        self._held: tuple[StreamEvent, Body] | None = None
 
     def feed(self, event: StreamEvent) -> bytes:
         """Take in one chunk; what the client is told now."""
@@ -44,7 +44,7 @@ class GeminiSplice:
             return self._write(event, chunk)
         told = self._visible(chunk, candidate)
         if get_field(candidate, "finishReason"):
-            self.complete, self._held = True, told
+            self.complete, self._held = True, (event, told)
             return b""
         if told is not chunk and not parts_of(_content(told)):
             return b""
@@ -52,10 +52,12 @@ class GeminiSplice:
 
     def next_round(self) -> bytes:
         """Another round follows; the last chunk of this one may have words in it."""
-        left, held = b"", self._held
-        candidate = None if held is None else _candidate(held)
-        if held is not None and candidate is not None and _says(_content(held)):
-            left = self._write(None, {**held, "candidates": [without(candidate, "finishReason")]})
+        left = b""
+        if self._held is not None and _says(_content(self._held[1])):
+            told = self._held[1]
+            rest = without(_candidate(told) or {}, "finishReason")
+            ids = self._ids if self._rounds else {}
+            left = self._write(None, {**told, **ids, "candidates": [rest]})
         self._rounds += 1
         self._held = None
         self.has_hidden = self.complete = False
@@ -66,8 +68,9 @@ class GeminiSplice:
         last = b"]" if not self._events else b""
         if self._held is None:
             return last if self._begun else b""
-        told = {**self._held, **self._ids} if self._rounds else self._held
-        return self._write(None, told if usage is None else set_usage(told, usage)) + last
+        event, told = self._held
+        told = {**told, **self._ids} if self._rounds else told
+        return self._write(event, told if usage is None else set_usage(told, usage)) + last
 
     def _visible(self, chunk: Body, candidate: Body) -> Body:
         """A chunk without the hidden calls; the very same where it has none."""
@@ -114,7 +117,7 @@ def _says(content: Body) -> bool:
 
 def _is_hidden(part: Any, hidden: Hidden) -> bool:
     call = get_object(part, "functionCall")
-    return call is not None and call.get("name") in hidden
+    return call is not None and is_hidden(call.get("name"), hidden)
 
 
 def splice_replies(bodies: Sequence[Mapping[str, Any]], hidden: Hidden) -> Body:

@@ -95,9 +95,10 @@ def replay(body: Body, asked: Mapping[str, Any], *, events: bool = True) -> Iter
 def _chunks(body: Body) -> Iterator[Body]:
     listed = body.get("candidates")
     first = listed[0] if isinstance(listed, list) and listed and isinstance(listed[0], dict) else None
-    content = get_object(first, "content") if first else None
-    parts = [piece for part in parts_of(content) for piece in _pieces(part)] if content else []
-    if first is None or content is None or len(parts) < 2 or len(listed or ()) > 1:
+    content = first.get("content") if first else None
+    spoken = parts_of(content) if isinstance(content, dict) else []
+    parts = [piece for part in spoken for piece in _pieces(part)]
+    if first is None or not isinstance(content, dict) or len(parts) < 2 or len(listed or ()) > 1:
         yield body
         return
     for part in parts[:-1]:

@@ -53,10 +53,10 @@ STOP_WORDS: dict[str, Stop] = {
 """What the words of all providers mean."""
 
 
-def read_stop(word: str | None) -> Stop:
+def read_stop(word: Any) -> Stop:
     """What a provider's word for the end of a reply means; an unknown one is a plain end."""
-    blocked = word is not None and word.startswith("blocked")
-    return "refusal" if blocked else STOP_WORDS.get(word or "", "end")
+    said = word if isinstance(word, str) else ""
+    return "refusal" if said.startswith("blocked") else STOP_WORDS.get(said, "end")
 
 
 def known_usage(bill: Any) -> TokenUsage:

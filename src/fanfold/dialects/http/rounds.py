@@ -29,6 +29,11 @@ Hidden = Collection[str]
 """The names of tools that the client knows nothing of."""
 
 
+def is_hidden(name: object, hidden: Hidden) -> bool:
+    """Whether the client knows nothing of the tool of this name."""
+    return isinstance(name, str) and name in hidden
+
+
 class Splice(Protocol):
     """Tells the events of several rounds as one stream."""
 

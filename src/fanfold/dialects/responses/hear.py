@@ -59,7 +59,7 @@ class ResponsesReader:
         return []
 
     def _open(self, at: int, item: Item) -> list[Delta]:
-        if item.get("type") not in _CALLS or at in self._calls:
+        if str(item.get("type")) not in _CALLS or at in self._calls:
             return []
         self._calls.add(at)
         return [CallStart(at, str(item.get("call_id") or ""), str(item.get("name") or ""))]

@@ -7,7 +7,7 @@ from typing import Any
 
 from fanfold.core.record import TokenUsage
 from fanfold.dialects.http.events import StreamEvent, write_event
-from fanfold.dialects.http.rounds import Hidden
+from fanfold.dialects.http.rounds import Hidden, is_hidden
 from fanfold.dialects.responses.read import CALLS, Item
 from fanfold.dialects.responses.tell import set_usage
 
@@ -89,7 +89,7 @@ class ResponsesSplice:
             self.has_hidden = True
             self._places[place] = None
             return
-        self.has_calls = self.has_calls or item.get("type") in CALLS
+        self.has_calls = self.has_calls or str(item.get("type")) in CALLS
         self._places[place], self._count = self._count, self._count + 1
 
     def _under_first_id(self, data: Item) -> Item:
@@ -113,7 +113,9 @@ class ResponsesSplice:
 
 
 def _is_hidden(item: Any, hidden: Hidden) -> bool:
-    return isinstance(item, dict) and item.get("type") == "function_call" and item.get("name") in hidden
+    return (
+        isinstance(item, dict) and item.get("type") == "function_call" and is_hidden(item.get("name"), hidden)
+    )
 
 
 def splice_replies(bodies: Sequence[Mapping[str, Any]], hidden: Hidden) -> Item:

@@ -57,3 +57,14 @@ def a_kind(value: Any) -> str:
     """What JSON calls the value, with its article, as OpenAI's errors do."""
     kinds = {dict: "an object", list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
     return kinds.get(type(value), "a number")
+
+
+def references(body: Wire) -> Iterator[str]:
+    """The tools that Anthropic's messages refer to, in the results of calls and of its own search."""
+    for message in objects(body.get("messages")):
+        for block in objects(message.get("content")):
+            content = block.get("content")
+            inner = content.get("tool_references") if isinstance(content, dict) else content
+            yield from (
+                str(one.get("tool_name")) for one in objects(inner) if one.get("type") == "tool_reference"
+            )

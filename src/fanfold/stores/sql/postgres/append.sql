@@ -1,7 +1,7 @@
--- Append to a session if its version is the expected one, and say where its head came by, all in one.
+-- Append to a session if its version is the expected one, and say where its head came by and how it stands, all in one.
 SELECT done, ends, stands, began, stubs, fits,
-    CASE WHEN done AND cardinality(%(prefixes)s::bigint[]) > 0
-    THEN fanfold.track(%(tenant)b, %(session)b, %(prefixes)s::bigint[]) END
+    CASE WHEN done AND (cardinality(%(prefixes)s::bigint[]) > 0 OR %(summary)b::bytea IS NOT NULL)
+    THEN fanfold.track(%(tenant)b, %(session)b, %(prefixes)s::bigint[], %(summary)b) END
 FROM fanfold.append(
     %(tenant)b, %(session)b, %(expected)s::bigint, %(token)b, %(changes)s::integer, %(records)b::bytea[],
     %(ids)b::bytea[], %(parents)b::bytea[], %(bodies)b::bytea[], %(again)b::bytea[], %(contents)b::bytea[],

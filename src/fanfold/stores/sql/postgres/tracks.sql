@@ -7,7 +7,7 @@ first AS (
     )
     ORDER BY n LIMIT 1
 )
-SELECT first.prefix, session.name, session.head IS NOT DISTINCT FROM first.prefix AS stands
+SELECT first.prefix, session.name, session.head IS NOT DISTINCT FROM first.prefix AS stands, session.summary
 FROM first JOIN fanfold.track ON track.tenant = (SELECT number FROM owner) AND track.prefix = first.prefix
 JOIN fanfold.session ON session.number = track.session
 ORDER BY stands DESC, session.number DESC LIMIT %(most)s

@@ -8,7 +8,11 @@ SELECT first.prefix, session.name, first.prefix IS (
     SELECT line.prefix FROM line
     WHERE line.key > session.number << 32 AND line.key < (session.number + 1) << 32 AND line.prefix IS NOT NULL
     ORDER BY line.key DESC LIMIT 1
-) AS stands
+) AS stands, (
+    SELECT line.summary FROM line
+    WHERE line.key > session.number << 32 AND line.key < (session.number + 1) << 32 AND line.summary IS NOT NULL
+    ORDER BY line.key DESC LIMIT 1
+)
 FROM first JOIN track ON track.tenant = :tenant AND track.prefix = first.prefix
 JOIN session ON session.number = track.session
 ORDER BY stands DESC, session.number DESC LIMIT :most

@@ -8,7 +8,7 @@ from fanfold.testing.provider.rejection import MEBIBYTE, Limits, Rejection
 from fanfold.testing.provider.request import Received
 from fanfold.testing.provider.seal import fingerprint
 from fanfold.testing.provider.tokens import Count, PricedBlock, block, definition
-from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, section
+from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, references, section, without
 
 from .order import Order, event, total
 
@@ -112,7 +112,8 @@ def error_event(rejection: Rejection, name: str) -> bytes:
 def _frame(body: Wire, count: Count) -> list[PricedBlock]:
     system = body.get("system")
     texts = [block(system, count)] if isinstance(system, str) and system else []
-    tools = [definition(tool, count) for tool in objects(body.get("tools"))]
+    there = [tool for tool in objects(body.get("tools")) if tool.get("defer_loading") is not True]
+    tools = [definition(tool, count) for tool in there]
     return [
         *([PricedBlock("tool use", TOOL_USE)] if tools else []),
         *tools,
@@ -127,7 +128,17 @@ def _messages(body: Wire, count: Count) -> Iterator[PricedBlock]:
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)
         for part in parts:
             weighed = block(part, count)
+            loaded = [
+                _definition_of(body, name, count) for name in references({"messages": [{"content": [part]}]})
+            ]
+            weighed = replace(weighed, tokens=weighed.tokens + sum(loaded))
             yield replace(weighed, text=f"{message.get('role')}:{weighed.text}", mark=_mark(part, weighed))
+
+
+def _definition_of(body: Wire, name: str, count: Count) -> int:
+    """The tokens of a tool that waited: it is read where it is referred to."""
+    found = (tool for tool in objects(body.get("tools")) if tool.get("name") == name)
+    return sum(definition(without(tool, "defer_loading"), count).tokens for tool in found)
 
 
 def _mark(part: Wire, weighed: PricedBlock) -> str | None:

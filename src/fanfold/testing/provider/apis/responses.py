@@ -107,6 +107,10 @@ def _message(order: Order, place: int, bound: int | None) -> Wire:
 
 def _call(order: Order, nth: int, place: int, bound: int | None) -> Wire:
     name, args = order.turn.calls[nth]
+    if name == "tool_search":
+        head = {"id": order.name.item("tsc", place, bound), "type": "tool_search_call", "execution": "client"}
+        call = {"call_id": order.name.call("call_", nth), "arguments": dict(args), "status": "completed"}
+        return {**head, **call}
     head = {"id": order.name.item("fc", place, bound), "type": "function_call"}
     call = {"call_id": order.name.call("call_", nth), "name": name, "arguments": canonical(dict(args))}
     return {**head, **call, "status": "completed"}
@@ -114,6 +118,7 @@ def _call(order: Order, nth: int, place: int, bound: int | None) -> Wire:
 
 def _usage(order: Order, items: list[Wire]) -> Wire:
     called = [item["name"] + item["arguments"] for item in items if item["type"] == "function_call"]
+    called += [canonical(item["arguments"]) for item in items if item["type"] == "tool_search_call"]
     output = order.spoken_tokens(order.turn.text, *called) + order.thought_tokens
     return {
         "input_tokens": order.bill.total,
@@ -135,13 +140,12 @@ def _story(reply: Wire) -> Iterator[Wire]:
 
 def _item_story(place: int, item: Wire) -> Iterator[Wire]:
     where = {"item_id": item["id"], "output_index": place}
-    tell = {"reasoning": _reasoning_story, "message": _message_story, "function_call": _call_story}[
-        item["type"]
-    ]
+    tell = TOLD_AS[item["type"]]
     blank: Wire = {
         "reasoning": {"summary": []},
         "message": {"content": []},
         "function_call": {"arguments": ""},
+        "tool_search_call": {},
     }
     opened = {**item, **blank[item["type"]]}
     if "status" in item:
@@ -177,3 +181,12 @@ def _call_story(where: Wire, item: Wire) -> Iterator[Wire]:
         yield {"type": "response.function_call_arguments.delta", **where, "delta": piece}
     told = {"name": item["name"], "arguments": item["arguments"]}
     yield {"type": "response.function_call_arguments.done", **where, **told}
+
+
+def _search_story(where: Wire, item: Wire) -> Iterator[Wire]:
+    """A search for tools comes whole."""
+    yield from ()
+
+
+TOLD_AS = {"reasoning": _reasoning_story, "message": _message_story, "function_call": _call_story}
+TOLD_AS |= {"tool_search_call": _search_story}

@@ -352,6 +352,16 @@ def tools_have_names(body: Wire, terms: JudgeTerms) -> Refusals:
 
 
 @rule
+def choice_is_there(body: Wire, terms: JudgeTerms) -> Refusals:
+    """The function that the model has to call is among the tools."""
+    choice = body.get("tool_choice")
+    name = function_of(choice).get("name") if isinstance(choice, dict) else None
+    there = [function_of(tool).get("name") for tool in objects(body.get("tools"))]
+    if name is not None and there and name not in there:
+        yield Rejection(f"Tool choice '{name}' not found in 'tools' parameter.", param="tool_choice")
+
+
+@rule
 def choice_needs_tools(body: Wire, terms: JudgeTerms) -> Refusals:
     """`tool_choice` comes with tools to choose from."""
     if body.get("tool_choice") is not None and not body.get("tools"):

@@ -39,6 +39,7 @@ KINDS = tuple(sorted({*MODEL_MADE, *OUTPUTS, *OTHERS}))
 ROLES = ("assistant", "system", "developer", "user")
 SAID = ("output_text", "refusal")
 TOLD = ("input_text", "input_image", "input_file", "input_audio")
+SEARCHES = r"gpt-(5\.[4-9]|[6-9])"
 PREFIXES = {"function_call": "fc", "reasoning": "rs", "message": "msg", "custom_tool_call": "ctc"}
 NAME = "^[a-zA-Z0-9_-]{1,64}$"
 
@@ -341,6 +342,30 @@ def tools_have_names(body: Wire, terms: JudgeTerms) -> Refusals:
     for at, tool in with_places(body.get("tools")):
         if tool.get("type") == "function" and not re.match(NAME, str(tool.get("name", ""))):
             yield openai.missing(f"tools[{at}].name")
+
+
+@rule
+def search_is_known(body: Wire, terms: JudgeTerms) -> Refusals:
+    """Only newer models have `tool_search`, which every tool that waits needs."""
+    tools = objects(body.get("tools"))
+    waiting = [at for at, tool in enumerate(tools) if tool.get("defer_loading") is True]
+    searches = [at for at, tool in enumerate(tools) if tool.get("type") == "tool_search"]
+    if searches and not re.match(SEARCHES, terms.model):
+        text = f"Tool 'tool_search' is not supported with {terms.model}."
+        yield Rejection(f"Invalid value: {text}", param=f"tools[{searches[0]}]")
+    if waiting and not searches:
+        text = "Deferred tools require the 'tool_search' tool."
+        yield Rejection(text, param=f"tools[{waiting[0]}].defer_loading", code="invalid_value")
+
+
+@rule
+def choice_is_there(body: Wire, terms: JudgeTerms) -> Refusals:
+    """The function that the model has to call is among the tools, and does not wait."""
+    choice = body.get("tool_choice")
+    name = choice.get("name") if isinstance(choice, dict) and choice.get("type") == "function" else None
+    there = [tool.get("name") for tool in objects(body.get("tools")) if not tool.get("defer_loading")]
+    if name is not None and name not in there:
+        yield Rejection(f"Tool choice '{name}' not found in 'tools' parameter.", param="tool_choice")
 
 
 @rule

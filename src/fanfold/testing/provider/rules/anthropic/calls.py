@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator
 
 from fanfold.testing.provider.rejection import JudgeTerms, Refusals, Rejection, Rule, collector
-from fanfold.testing.provider.wire import Wire, objects, with_places
+from fanfold.testing.provider.wire import Wire, objects, references, with_places
 
 from .conversation import ASKS, blocks, each_block, is_results, is_server_result, turns, waiting
 
 RULES: list[Rule] = []
 rule = collector(RULES)
 
+LOADS_LATER = r"claude-((opus|sonnet)-(4-[5-9]|[5-9])|fable|mythos)"
 OWN_TOOLS = (None, "custom", "mcp_toolset")
 BY_ASSISTANTS = ASKS | {"tool_use", "thinking", "redacted_thinking"}
 ID = "^[a-zA-Z0-9_-]+$"
@@ -162,6 +163,56 @@ def tool_names_are_unique(body: Wire, terms: JudgeTerms) -> Refusals:
     names = [tool.get("name") for tool in objects(body.get("tools")) if tool.get("name")]
     if len(names) != len(set(names)):
         yield Rejection("tools: Tool names must be unique.")
+
+
+def _waits(tool: Wire) -> bool:
+    return tool.get("defer_loading") is True
+
+
+@rule
+def waiting_tools_are_known(body: Wire, terms: JudgeTerms) -> Refusals:
+    """Only newer models load tools later (tool search: model compatibility)."""
+    for at, tool in with_places(body.get("tools")):
+        if _waits(tool) and not re.search(LOADS_LATER, terms.model):
+            yield Rejection(
+                f"tools.{at}.custom.defer_loading: '{terms.model}' does not support deferred tools."
+            )
+
+
+@rule
+def waiting_tools_carry_no_mark(body: Wire, terms: JudgeTerms) -> Refusals:
+    """A tool that waits is no part of the prompt, so there is nothing to cache."""
+    for tool in filter(_waits, objects(body.get("tools"))):
+        if tool.get("cache_control"):
+            text = f"Tool '{tool.get('name')}' cannot have both defer_loading=true and cache_control set."
+            yield Rejection(f"{text} Tools with defer_loading cannot use prompt caching.")
+
+
+@rule
+def some_tool_is_there(body: Wire, terms: JudgeTerms) -> Refusals:
+    """Not all tools wait: one of them has to find the others."""
+    tools = objects(body.get("tools"))
+    if tools and all(map(_waits, tools)):
+        yield Rejection("At least one tool must have defer_loading=false.")
+
+
+@rule
+def references_have_tools(body: Wire, terms: JudgeTerms) -> Refusals:
+    """A `tool_reference` names a tool of the request."""
+    names = {tool.get("name") for tool in objects(body.get("tools"))}
+    for name in references(body):
+        if name not in names:
+            yield Rejection(f"Tool reference '{name}' has no corresponding tool definition.")
+
+
+@rule
+def choice_is_there(body: Wire, terms: JudgeTerms) -> Refusals:
+    """The tool that the model has to call is defined and does not wait."""
+    choice = body.get("tool_choice")
+    name = choice.get("name") if isinstance(choice, dict) and choice.get("type") == "tool" else None
+    there = [tool.get("name") for tool in objects(body.get("tools")) if not _waits(tool)]
+    if name is not None and name not in there:
+        yield Rejection(f"tool_choice.tool.name: Tool '{name}' not found in provided tools")
 
 
 @rule

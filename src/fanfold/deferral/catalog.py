@@ -1,0 +1,214 @@
+"""The tools of a frame that may wait: their definitions, their index, and the search for them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from fanfold.core.edit import RECALL
+from fanfold.core.message import Message, Text
+from fanfold.core.record import Frame
+from fanfold.deferral.search import ToolSearch, is_verb
+from fanfold.dialects.registry import DIALECTS
+from fanfold.dialects.tools import Function, Tool, functions, write
+from fanfold.text.cutting import short
+
+FIND = "find_tool"
+NATIVE = "tool_search"
+"""The name of a call of OpenAI's own search for tools, where the client runs it."""
+FINDING = frozenset((FIND, NATIVE))
+FLAG = "defer_loading"
+"""The field with which Anthropic and OpenAI mark a tool that waits."""
+_SENTENCE = 90
+"""Characters of a description that stand in the index at most."""
+_LOADED = 5
+"""At most so many tools are loaded by one query; by name, all that were named."""
+_NEAR = 0.5
+"""A tool is loaded beside the best one if it scores at least this share of that."""
+_HEADING = (
+    "Besides the tools that you have, there are those in this list. Load one before you call it, with "
+    f'{FIND}(name="…"), or describe what it should do with {FIND}(query="…"). Then call it like any other tool.'
+)
+_SERVER = re.compile(r"(?:mcp__)?(.+?)(?:__|[./:])")
+_LIST = re.compile(r"[\s,;]+")
+_TEXT = {"type": "string"}
+DEFINITION = Function(
+    FIND,
+    "Load tools from the list in the system prompt, by name or by what they should do.",
+    {"type": "object", "properties": {"query": _TEXT, "name": _TEXT}},
+)
+
+
+class ToolBody(NamedTuple):
+    """One tool as a dialect defines it."""
+
+    tool: Tool | None
+    """None where a definition holds none, or several that belong together."""
+    body: Any
+    around: str | None = None
+    """The field of an object in which it stands with others."""
+
+
+class Catalog:
+    """The tools of one frame, in the form of the dialect that is spoken."""
+
+    def __init__(self, frame: Frame, dialect: str, *, every: bool) -> None:
+        self.frame = frame
+        """The frame as it is without deferral."""
+        self.dialect = dialect
+        self.pieces = split_tools(frame, dialect)
+        self.searches = any(_is_search(piece.body) for piece in self.pieces)
+        """Whether the caller brought a search for tools of its own."""
+        self.every = every and not self.searches
+        """Whether all tools wait; else only those that the caller marked."""
+        self.waiting = {piece.tool.name: piece for piece in self.pieces if piece.tool and self._waits(piece)}
+        """The tools that wait, by name."""
+
+    def _waits(self, piece: ToolBody) -> bool:
+        flag = piece.body.get(FLAG) if isinstance(piece.body, Mapping) else None
+        if not isinstance(piece.tool, Function) or piece.tool.name in RECALL | FINDING:
+            return False
+        return flag is True or (self.every and flag is not False)
+
+    @property
+    def functions(self) -> list[Function]:
+        """The tools that wait."""
+        return [piece.tool for piece in self.waiting.values() if isinstance(piece.tool, Function)]
+
+    @cached_property
+    def index(self) -> Message:
+        """The list that stands in the system prompt: name and one sentence each, by server."""
+        lines = [_HEADING]
+        grouped: dict[str, list[str]] = {}
+        servers = servers_of(self.waiting)
+        for tool in self.functions:
+            about = first_sentence(tool.description or "")
+            grouped.setdefault(servers[tool.name], []).append(f"{tool.name}: {about}" if about else tool.name)
+        for server in sorted(grouped, key=lambda server: (not server, server)):
+            lines += ["", f"[{server or 'others'}]", *sorted(grouped[server])]
+        return Message("system", (Text("\n".join(lines)),))
+
+    @cached_property
+    def search(self) -> ToolSearch:
+        """The search over these tools."""
+        return ToolSearch(self.functions)
+
+    def find(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+        """The tools that a call of `find_tool` asks for, the best first: those it names, else what a search finds."""
+        asked = [arguments.get(key) for key in ("name", "query", "names", "tool", "paths")]
+        words = [one for given in asked for one in (given if isinstance(given, list) else [given])]
+        texts = [text for text in words if isinstance(text, str) and text.strip()]
+        named = [name for text in texts for name in self._named(text)]
+        if named:
+            return tuple(dict.fromkeys(named))
+        found = self.search.find(" ".join(texts))
+        return tuple(name for name, score in found[:_LOADED] if score >= _NEAR * found[0][1])
+
+    def _named(self, text: str) -> list[str]:
+        """The tools that a text names: all its words are names, or the ends of names."""
+        found = [self.name_of(word) for word in _LIST.split(text.strip()) if word]
+        return [name for name in found if name] if all(found) else []
+
+    def name_of(self, word: str) -> str | None:
+        """The name of a tool that is called so, or the only one whose name ends so."""
+        if word in self.waiting:
+            return word
+        ends = [name for name in self.waiting if re.fullmatch(rf".*[_./:-]{re.escape(word)}", name, re.I)]
+        same = [name for name in self.waiting if name.lower() == word.lower()]
+        return same[0] if same else ends[0] if len(ends) == 1 else None
+
+    def rebuild(self, pieces: Iterable[ToolBody], *more: Message) -> Frame:
+        """The frame with these tools, and more system prompt."""
+        return replace(self.frame, system=(*self.frame.system, *more), tools=tuple(join_tools(pieces)))
+
+    @cached_property
+    def finder(self) -> list[ToolBody]:
+        """`find_tool` as this dialect defines it."""
+        return list(_pieces(Frame((), write((DEFINITION,), self.dialect)[0], self.dialect), self.dialect))
+
+
+def _is_search(body: Any) -> bool:
+    kind = body.get("type") if isinstance(body, Mapping) else None
+    return isinstance(kind, str) and (kind == NATIVE or kind.startswith("tool_search_tool_"))
+
+
+def split_tools(frame: Frame, dialect: str) -> list[ToolBody]:
+    """The tools of a frame, each by itself."""
+    return list(_pieces(frame, dialect)) if dialect in DIALECTS else []
+
+
+def _pieces(frame: Frame, dialect: str) -> Iterator[ToolBody]:
+    for body in frame.tools:
+        around = _around(body)
+        if around is None:
+            tools = functions((body,), dialect)
+            yield ToolBody(tools[0] if len(tools) == 1 else None, body)
+            continue
+        rest = {key: value for key, value in body.items() if key != around}
+        if rest:
+            yield ToolBody(None, rest)
+        for one in body[around]:
+            tools = functions(({around: [one]},), dialect)
+            yield ToolBody(tools[0] if len(tools) == 1 else None, one, around)
+
+
+def _around(body: Any) -> str | None:
+    """The field in which Gemini has all functions together."""
+    keys = ("functionDeclarations", "function_declarations") if isinstance(body, Mapping) else ()
+    return next((key for key in keys if isinstance(body.get(key), list)), None)
+
+
+def join_tools(pieces: Iterable[ToolBody]) -> Iterator[Any]:
+    """Definitions as a request has them; what stands together in one object is put there again."""
+    together: dict[str, list[Any]] = {}
+    for piece in pieces:
+        if piece.around is None:
+            yield piece.body
+        else:
+            together.setdefault(piece.around, []).append(piece.body)
+    yield from ({around: bodies} for around, bodies in together.items())
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a description, in one line, cut where it is long."""
+    line = " ".join(text.split())
+    found = re.match(r".+?(?:[.!?](?=\s|$)|[。！？])", line)
+    return short(found[0] if found else line, _SENTENCE).rstrip(".")
+
+
+def servers_of(names: Iterable[str]) -> dict[str, str]:
+    """The server that each tool is from, as its name says it; nothing where it does not."""
+    names = list(names)
+    heads = Counter(head for name in names if (head := _head(name)))
+    return {name: _server(name, heads) for name in names}
+
+
+def _server(name: str, heads: Counter[str]) -> str:
+    if found := _SERVER.match(name):
+        return found[1]
+    head = _head(name)
+    return head if heads[head] >= 3 and not is_verb(head) else ""
+
+
+def _head(name: str) -> str:
+    """The first word of a name that has several."""
+    head, sign, _ = name.replace("-", "_").partition("_")
+    return head.lower() if sign else ""
+
+
+def misfit(tool: Function, arguments: Any) -> str:
+    """Why arguments cannot be meant for a tool; nothing where they can."""
+    schema = tool.schema if isinstance(tool.schema, Mapping) else {}
+    given, known = arguments if isinstance(arguments, Mapping) else {}, schema.get("properties")
+    required: Sequence[Any] = schema.get("required") or ()
+    missing = [str(name) for name in required if name not in given]
+    odd = [name for name in given if isinstance(known, Mapping) and known and name not in known]
+    told = (
+        f"{what}: {', '.join(names)}" for what, names in (("missing", missing), ("unknown", odd)) if names
+    )
+    return "; ".join(told)

@@ -1,0 +1,151 @@
+"""Hidden rounds: the model looks something up again, and the client does not hear of it.
+
+The recall tools enter with a session's first edit. A call to them is answered here, and the model is asked again. The
+client is told the last reply only, so its history lacks what came in between. `Rounds` remembers that, and puts it
+back in its place when the client sends its history again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from fanfold.core.edit import RECALL
+from fanfold.core.message import Call, Message, Wire
+from fanfold.core.prefix import prefixes
+from fanfold.dialects.dialect import Reply
+from fanfold.dialects.http.request import HttpRequest
+from fanfold.dialects.registry import dialect_named
+from fanfold.dialects.tools import function_names
+from fanfold.outputs.recall import definitions
+
+MOST = 8
+"""So often the model may look things up before the client hears from it."""
+
+
+class HiddenRound(msgspec.Struct, frozen=True):
+    """What stands between a client's message and the reply that it was told."""
+
+    told: str
+    """What the client repeats: a hash of the reply's first message."""
+    before: tuple[Any, ...]
+    """Wire messages that come before the told reply."""
+    beside: tuple[Any, ...] = ()
+    """Items of the same reply that the client was not told."""
+    whole: Any = None
+    """The reply as it was, where calls that are none of the client's were left out of it."""
+    after: tuple[Any, ...] = ()
+    """The answers to those calls, which come after it."""
+
+    def around(self, thoughts: Sequence[Any], body: Any) -> list[Any]:
+        """The told message, after its thoughts, with what stands around it."""
+        return [
+            *self.before,
+            *thoughts,
+            *self.beside,
+            body if self.whole is None else self.whole,
+            *self.after,
+        ]
+
+
+Rounds = tuple[HiddenRound, ...]
+
+
+def may_recall(request: HttpRequest) -> bool:
+    """Whether the model may get tools beside the client's: where it has some, and may choose among them freely."""
+    body = request.body
+    dialect = dialect_named(request.dialect)
+    names = function_names(dialect.frame((), dialect.split(body).tools), request.dialect)
+    free = _is_free(body.get("tool_choice")) and body.get("n") in (None, 1) and _is_free(_gemini_mode(body))
+    return bool(names) and RECALL.isdisjoint(names) and free
+
+
+def _is_free(choice: Any) -> bool:
+    kind = choice.get("type") if isinstance(choice, Mapping) else choice
+    return kind is None or str(kind).lower() == "auto"
+
+
+def _gemini_mode(body: Mapping[str, Any]) -> Any:
+    config = body.get("toolConfig") or body.get("tool_config")
+    calling = config.get("functionCallingConfig") if isinstance(config, Mapping) else None
+    return calling.get("mode") if isinstance(calling, Mapping) else None
+
+
+def with_recall_tools(request: HttpRequest) -> dict[str, Any]:
+    """The client's request with the recall tools behind its own."""
+    tools = request.body.get("tools")
+    listed = list(tools) if isinstance(tools, list | tuple) else []
+    return {**request.body, "tools": [*listed, *definitions(request.dialect)]}
+
+
+def own_calls(reply: Reply) -> list[Any]:
+    """The calls of a reply that are answered here."""
+    return [call for call in reply.calls if call.name in RECALL]
+
+
+def without_own_calls(reply: Reply) -> Reply:
+    """A reply with the client's calls only."""
+    kept = [told for message in reply.messages if (told := _without(message)) is not None]
+    return msgspec.structs.replace(reply, messages=tuple(kept))
+
+
+def _without(message: Message) -> Message | None:
+    if not any(call.name in RECALL for call in message.calls):
+        return message
+    parts = tuple(part for part in message.parts if not (isinstance(part, Call) and part.name in RECALL))
+    wire = Wire(message.wire.dialect, _strip(message.wire.body)) if message.wire else None
+    return msgspec.structs.replace(message, parts=parts, wire=wire) if parts else None
+
+
+def _strip(body: Any) -> Any:
+    """A wire message without the calls to recall tools."""
+    match body:
+        case {"tool_calls": list(calls)}:
+            kept = [call for call in calls if (call.get("function") or {}).get("name") not in RECALL]
+            return (
+                {**body, "tool_calls": kept} if kept else {k: v for k, v in body.items() if k != "tool_calls"}
+            )
+        case {"content": list(blocks)}:
+            return {**body, "content": [one for one in blocks if one.get("name") not in RECALL]}
+        case {"parts": list(parts)}:
+            return {**body, "parts": [one for one in parts if _function(one) not in RECALL]}
+    return body
+
+
+def _function(part: Any) -> Any:
+    call = (part.get("functionCall") or part.get("function_call")) if isinstance(part, dict) else None
+    return call.get("name") if isinstance(call, dict) else None
+
+
+def fingerprint(message: Message) -> str:
+    """What a client repeats of a message, however it writes it."""
+    return next(prefixes([message]))
+
+
+def first_told(messages: Sequence[Message]) -> Message | None:
+    """The first message of a reply that says or calls something; clients may leave thinking out."""
+    return next((message for message in messages if message.text or message.calls), None)
+
+
+def put_back(request: HttpRequest, rounds: Rounds) -> dict[str, Any]:
+    """The client's request with its hidden rounds in their places."""
+    dialect = dialect_named(request.dialect)
+    given = request.body.get(dialect.field)
+    if not rounds or not isinstance(given, list):
+        return request.body
+    messages = dialect.split(request.body).messages
+    known = {one.told: one for one in rounds}
+    bodies = list(given[: len(given) - len(messages)])  # a system prompt that leads the messages
+    thoughts = 0  # how many items of thinking stand last: they belong to what follows
+    for body in messages:
+        message = dialect.message(body)
+        speaks = message.role == "assistant" and bool(message.text or message.calls)
+        found = known.pop(fingerprint(message), None) if speaks else None
+        if found is None:
+            bodies.append(body)
+        else:
+            bodies[len(bodies) - thoughts :] = found.around(bodies[len(bodies) - thoughts :], body)
+        thoughts = thoughts + 1 if message.role == "assistant" and not speaks else 0
+    return {**request.body, dialect.field: bodies}

@@ -1,0 +1,124 @@
+"""Replies in which the model looks things up again: those calls are answered here, and the model is asked again.
+
+A reply is told when it is whole, because it may turn out to be none of the client's. A stream is held open meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from aiohttp import ClientError, ClientResponse
+
+from fanfold.core.message import Message
+from fanfold.dialects.dialect import Reply
+from fanfold.dialects.http.deltas import Opening, tell
+from fanfold.dialects.http.errors import read_error, write_error_event
+from fanfold.dialects.http.events import EVENTS, wire_bytes
+from fanfold.dialects.http.replies import replay, reply_id, write_reply
+from fanfold.dialects.registry import dialect_named
+from fanfold.gateway.client import Client
+from fanfold.gateway.conversations import WORK, Managed
+from fanfold.gateway.headers import to_client
+from fanfold.gateway.hidden import MOST, HiddenRound, fingerprint, first_told, own_calls, without_own_calls
+from fanfold.gateway.question import ask, record, there
+from fanfold.gateway.safety import BrokenOff
+from fanfold.gateway.stream import Overheard
+
+if TYPE_CHECKING:
+    from fanfold.gateway.app import Gateway
+    from fanfold.gateway.exchange import Exchange
+
+
+async def serve_rounds(
+    gateway: Gateway, exchange: Exchange, client: Client, response: ClientResponse, managed: Managed
+) -> None:
+    """Ask until the model has looked everything up, then tell the client the last reply."""
+    conversations, hidden = there(gateway.conversations), list[Any]()
+    if managed.asked.streams:
+        await start(client, response, managed)
+    for number in range(MOST + 1):
+        heard, data = await read_whole(response, managed)
+        reply = await record(gateway, managed, heard) if response.status == 200 else None
+        own = own_calls(reply) if reply is not None else []
+        if reply is None or not own or number == MOST:
+            break
+        gateway.metrics.add("hidden_rounds")
+        async with gateway.turn(managed.holder.tenant, managed.name):
+            answers = await WORK.run(conversations.answer, managed, reply)
+        if len(own) < len(
+            reply.calls
+        ):  # the others are the client's; all are answered together in its next request
+            told = without_own_calls(reply)
+            conversations.hide(managed, mixed_round(managed, reply, told, hidden, answers))
+            await finish(client, response, managed, told_bytes(managed, told))
+            return
+        hidden += wires(managed, (*reply.messages, *answers))
+        async with gateway.turn(managed.holder.tenant, managed.name):
+            managed = await WORK.run(conversations.go_on, managed)
+        response = await ask(gateway, exchange, managed.body or exchange.body, managed)
+    anchor = first_told(reply.messages) if reply is not None and hidden else None
+    if anchor is not None:
+        conversations.hide(managed, HiddenRound(told=fingerprint(anchor), before=tuple(hidden)))
+    await finish(client, response, managed, data)
+
+
+async def start(client: Client, response: ClientResponse, managed: Managed) -> None:
+    """Open the client's stream before its reply is there."""
+    headers = to_client(response.raw_headers, without=(b"content-length",))
+    is_stream = (response.headers.get("content-type") or "").startswith(EVENTS)
+    await client.start(200, [*headers, *managed.headers()], is_stream=is_stream)
+
+
+async def read_whole(response: ClientResponse, managed: Managed) -> tuple[Overheard, bytes]:
+    """A whole response: read, and its bytes."""
+    heard = Overheard.of(response, streams=managed.asked.streams)
+    try:
+        data = await response.read()
+    except (ClientError, OSError) as error:
+        raise BrokenOff(502, "The provider broke off in the middle of its reply.") from error
+    finally:
+        response.close()
+    heard.hear(data)
+    return heard, data
+
+
+def wires(managed: Managed, messages: Iterable[Message]) -> list[Any]:
+    """Messages as the client's dialect writes them."""
+    dialect = dialect_named(managed.asked.dialect)
+    return [body for message in messages for body in dialect.wire(message)]
+
+
+def mixed_round(
+    managed: Managed, reply: Reply, told: Reply, hidden: list[Any], answers: tuple[Message, ...]
+) -> HiddenRound:
+    """What the client does not hear of a reply in which some calls are its own."""
+    said, heard, after = (wires(managed, part) for part in (reply.messages, told.messages, answers))
+    anchor = first_told(told.messages)
+    assert anchor is not None  # the client's calls are in it
+    told_as, before, answered = fingerprint(anchor), tuple(hidden), tuple(after)
+    if managed.asked.dialect == "openai.responses":  # every call is an item of its own
+        left_out = tuple(item for item in said if item not in heard)
+        return HiddenRound(told=told_as, before=before, beside=left_out, after=answered)
+    return HiddenRound(told=told_as, before=before, whole=said[0], after=answered)
+
+
+def told_bytes(managed: Managed, told: Reply) -> bytes:
+    """A reply as the client gets it, in the form that it asked for."""
+    asked = managed.asked
+    id = told.id or reply_id(asked.dialect, f"{managed.name}.{managed.sent.sent.digest}")
+    whole = write_reply(asked.dialect, tell(told, Opening(id=id, model=asked.model or "")), asked.body)
+    if not asked.streams:
+        return wire_bytes(whole)
+    return b"".join(replay(asked.dialect, whole, asked.body, events=asked.route.events))
+
+
+async def finish(client: Client, response: ClientResponse, managed: Managed, data: bytes) -> None:
+    """Tell the reply, or the error that came instead of it."""
+    if client.started and response.status != 200:
+        data = write_error_event(managed.asked.dialect, read_error(response.status, body=data))
+    if not client.started:
+        headers = to_client(response.raw_headers, without=(b"content-length",))
+        await client.start(response.status, [*headers, *managed.headers()])
+    await client.write(data)
+    await client.end()

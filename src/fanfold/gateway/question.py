@@ -1,0 +1,109 @@
+"""One question to a provider: asked until it fits, and its answer recorded in the session that asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from logging import getLogger
+from typing import TYPE_CHECKING
+
+from aiohttp import ClientResponse
+
+from fanfold.dialects.dialect import Reply
+from fanfold.dialects.http.errors import read_error
+from fanfold.gateway.conversations import WORK, Conversations, Managed
+from fanfold.gateway.headers import to_upstream
+from fanfold.gateway.route import upstream_address
+from fanfold.gateway.safety import unpack
+from fanfold.gateway.stream import Overheard
+
+if TYPE_CHECKING:
+    from fanfold.gateway.app import Gateway
+    from fanfold.gateway.exchange import Exchange
+
+_LOG = getLogger("fanfold.gateway")
+_TRIES = 3
+"""So often a request is made smaller because the provider said that it is too long."""
+_LENGTHS = (400, 413, 422)
+"""Statuses with which providers say so."""
+_READABLE = (b"gzip", b"deflate", b"zstd", b"identity")
+
+
+async def ask_until_it_fits(
+    gateway: Gateway, exchange: Exchange, managed: Managed
+) -> tuple[ClientResponse, Managed, bytes]:
+    """The provider's response, and what was read of it. Where it says that the request is too long, less is sent."""
+    conversations, said = there(gateway.conversations), b""
+    for _ in range(_TRIES):
+        body = exchange.body if managed.body is None else managed.body
+        response, said = await ask(gateway, exchange, body, managed), b""
+        if response.status not in _LENGTHS:
+            break
+        said = await response.read()
+        packed = response.headers.get("content-encoding")
+        trouble = read_error(response.status, body=unpack(said, packed, 1 << 20))
+        if trouble.kind not in ("too_long", "too_large"):
+            break
+        gateway.metrics.add("refused_too_long")
+        error = {"status_code": response.status, "body": trouble.message, "code": trouble.code}
+        async with gateway.turn(managed.holder.tenant, managed.name):
+            smaller = await WORK.run(conversations.refused, managed, error)
+        if smaller is None:
+            break
+        response.close()
+        managed = smaller
+    return response, managed, said
+
+
+async def ask(
+    gateway: Gateway, exchange: Exchange, body: bytes, managed: Managed | None = None
+) -> ClientResponse:
+    """The provider's response to this body, which goes where the client's request was meant to go."""
+    provider, holder = exchange.to.provider, exchange.holder
+    edited = managed is not None and managed.body is not None
+    headers = to_upstream(exchange.headers, provider, (b"content-encoding",) if edited else ())
+    if managed is not None:
+        codings = () if managed.recalls else _READABLE
+        headers = [_readable(name, value, codings) for name, value in headers]
+    address = upstream_address(gateway.settings.address(provider), exchange.path)
+    query = _without_key(exchange.query) if holder.own_keys else exchange.query
+    target = f"{address}?{query}" if query else address
+    return await gateway.upstreams.send(exchange.method, target, holder.sign(headers, provider), body)
+
+
+def _readable(name: bytes, value: bytes, known: tuple[bytes, ...]) -> tuple[bytes, bytes]:
+    """A reply that is listened to is packed in a way that can be unpacked here, or not at all."""
+    if name != b"accept-encoding":
+        return name, value
+    codings = (word.strip() for word in value.split(b","))
+    kept = [word for word in codings if word.partition(b";")[0].lower() in known]
+    return name, b", ".join(kept) or b"identity"
+
+
+def _without_key(query: str) -> str:
+    return "&".join(pair for pair in query.split("&") if not pair.startswith("key="))
+
+
+async def record(gateway: Gateway, managed: Managed, heard: Overheard) -> Reply | None:
+    """Keep what was answered. A failure is told in the log: the client has its reply already."""
+    conversations, body = there(gateway.conversations), heard.body()
+    work: Callable[[], Reply | None]
+    if heard.is_stream:
+        work = partial(conversations.hear, managed, heard.events)
+    elif body is not None:
+        work = partial(conversations.receive, managed, body)
+    else:
+        return None
+    try:
+        async with gateway.turn(managed.holder.tenant, managed.name):
+            return await WORK.run(work)
+    except Exception as error:
+        gateway.metrics.add("bypassed", reason="not recorded")
+        _LOG.warning("A reply in %s could not be recorded: %s.", managed.name, type(error).__name__)
+        return None
+
+
+def there(conversations: Conversations | None) -> Conversations:
+    """The conversations, which are there for whatever is managed."""
+    assert conversations is not None
+    return conversations

@@ -1,0 +1,233 @@
+"""The inspector as one raw ASGI application: `fanfold inspect` serves it alone, the gateway can mount it.
+
+/                        the page
+/inspector/…             the files of the page
+/inspector/api/…         JSON, and one stream of server-sent events
+"""
+
+from __future__ import annotations
+
+from asyncio import CancelledError, create_task, sleep
+from collections.abc import Collection, Mapping
+from importlib.resources import files
+from logging import getLogger
+from typing import Any
+from urllib.parse import parse_qsl, unquote
+
+import msgspec
+
+from fanfold.core.errors import FanfoldError
+from fanfold.inspector.answer import NOBODY, NOTEBOOK, Denied, HttpAnswer, answer_json, write_json
+from fanfold.inspector.desk import Desk
+from fanfold.inspector.looking import Inquiry, list_sessions
+from fanfold.inspector.routes import answer_read, answer_write, status_of
+from fanfold.inspector.safety import MOST_BODY, Doors
+from fanfold.session.threads import Threads
+from fanfold.stores.store import Store
+
+_LOG = getLogger("fanfold.inspector")
+PREFIX = "/inspector/"
+_MEDIA = {
+    "html": "text/html",
+    "js": "text/javascript",
+    "css": "text/css",
+    "txt": "text/plain",
+    "svg": "image/svg+xml",
+}
+WORK, WATCH = Threads("inspector", 8), Threads("inspector-watch", 4)
+"""Looking at sessions may take a while; watching goes on meanwhile."""
+OFTEN = 0.3
+"""Seconds between two looks at the store."""
+_BEYOND = 1 << 31
+"""More records than any session has."""
+_COMMENT = 10.0
+"""Seconds after which a quiet stream says that it is still there."""
+
+
+class Inspector:
+    """Shows the sessions of a store to whoever has a token."""
+
+    def __init__(
+        self,
+        store: Store,
+        tokens: Mapping[str, Collection[str]],
+        *,
+        write: bool = False,
+        hosts: Collection[str] = (),
+        framed: bool = False,
+        title: str = "",
+    ) -> None:
+        self.desk, self.doors = Desk(store, write=write), Doors(tokens, hosts)
+        self._framed_by = NOTEBOOK if framed else NOBODY
+        self._title = title
+        self._files = _read_bundle()
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """What a server calls."""
+        if scope["type"] == "lifespan":
+            await _live(receive, send)
+        elif scope["type"] == "http":
+            await self._serve(scope, receive, send)
+
+    async def _serve(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        try:
+            self.doors.check_host(scope["headers"])
+            if scope["path"] == f"{PREFIX}api/events" and scope["method"] == "GET":
+                await self._stream(scope, receive, send)
+                return
+            answer = await self._answer(scope, receive)
+        except Denied as denied:
+            answer = answer_json({"error": str(denied)}, denied.status)
+        except FanfoldError as error:
+            answer = answer_json({"error": str(error), "kind": type(error).__name__}, status_of(error))
+        except Exception as error:
+            _LOG.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
+            answer = answer_json({"error": "The inspector failed; its log says how."}, 500)
+        await send(
+            {"type": "http.response.start", "status": answer.status, "headers": answer.head(self._framed_by)}
+        )
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
+
+    async def _answer(self, scope: dict[str, Any], receive: Any) -> HttpAnswer:
+        path, method = scope["path"], scope["method"]
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
+        if path.startswith(f"{PREFIX}api/"):
+            return await self._answer_api(scope, receive, query)
+        if method not in ("GET", "HEAD"):
+            raise Denied(405, "Only the API takes this.")
+        name = "index.html" if path == "/" else path.removeprefix(PREFIX) if path.startswith(PREFIX) else ""
+        if name not in self._files:
+            raise Denied(404, "There is nothing here by this name.")
+        # The page itself comes with the cookie, and no redirect: a browser that followed a link from another program
+        # would not send a strict cookie with that.
+        cookie = self.doors.enter(query["token"]) if name == "index.html" and query.get("token") else []
+        return HttpAnswer(200, self._files[name], _media(name), cookie)
+
+    async def _answer_api(self, scope: dict[str, Any], receive: Any, query: dict[str, str]) -> HttpAnswer:
+        headers, method = scope["headers"], scope["method"]
+        tenants = self.doors.tenants(headers)
+        tenant = _choose_tenant(tenants, query)
+        raw = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
+        place, *words = map(unquote, raw.removeprefix(f"{PREFIX}api/").split("/"))
+        name, *rest = words or [""]
+        asked = Inquiry(tenant=tenant, name=name, query=query)
+        if method == "GET" and (place, words) == ("about", []):
+            return answer_json(self._about(tenants))
+        if method == "GET" and (place, words) == ("sessions", []):
+            return answer_json(await WORK.run(list_sessions, self.desk, asked))
+        if place != "sessions" or not name:
+            raise Denied(404, "There is nothing here by this name.")
+        if method == "GET":
+            return await WORK.run(answer_read, self.desk, asked, tuple(rest))
+        if method != "POST":
+            raise Denied(405, "The API is read with GET and changed with POST.")
+        self.doors.check_write(headers)
+        body = _read_json(await _read_body(receive))
+        return await WORK.run(
+            answer_write, self.desk, Inquiry(tenant=tenant, name=name, body=body), tuple(rest)
+        )
+
+    def _about(self, tenants: tuple[str, ...]) -> dict[str, Any]:
+        from importlib.metadata import version
+
+        return {
+            "tenants": tenants,
+            "write": self.desk.write,
+            "version": version("fanfold"),
+            "title": self._title,
+        }
+
+    async def _stream(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        """Tell by server-sent events that a session, or the list of them, is not what it was."""
+        query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
+        tenant = _choose_tenant(self.doors.tenants(scope["headers"]), query)
+        head = HttpAnswer(200, b"", "text/event-stream").head(self._framed_by)
+        headers = [(name, value) for name, value in head if name != b"content-length"]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        telling = create_task(self._tell(tenant, query.get("session"), send))
+        try:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+        finally:
+            telling.cancel()
+
+    async def _tell(self, tenant: str, session: str | None, send: Any) -> None:
+        known, quiet = "", 0.0
+        try:
+            while True:
+                now = await WATCH.run(self._look, tenant, session)
+                quiet += OFTEN
+                if now != known or quiet >= _COMMENT:
+                    line = f"data: {now}\n\n" if now != known else ": still here\n\n"
+                    known, quiet = now, 0.0
+                    await send({"type": "http.response.body", "body": line.encode(), "more_body": True})
+                await sleep(OFTEN)
+        except (CancelledError, ConnectionError):
+            pass
+        except FanfoldError as error:
+            _LOG.warning("The store cannot be watched: %s", error)
+
+    def _look(self, tenant: str, session: str | None) -> str:
+        """Something that changes with every record: where a session's log ends, or what the list would show."""
+        store = self.desk.store
+        if session:
+            stored = store.load(tenant, session, after=_BEYOND, most=1)
+            return write_json({"session": session, "seq": stored.seq, "version": stored.version}).decode()
+        found = store.summaries(tenant)
+        seen = [(one.name, one.seen, one.requests, one.edits, one.messages, one.tokens) for one in found]
+        return write_json({"sessions": len(found), "mark": hash(tuple(sorted(seen)))}).decode()
+
+
+def _read_bundle() -> dict[str, bytes]:
+    """The files of the page, by name."""
+    found: dict[str, bytes] = {}
+    folder = files("fanfold.inspector") / "bundle"
+    for inner, prefix in ((folder, ""), (folder / "vendor", "vendor/")):
+        for file in inner.iterdir():
+            if file.is_file():
+                found[prefix + file.name] = file.read_bytes()
+    return found
+
+
+def _media(name: str) -> str:
+    return f"{_MEDIA.get(name.rpartition('.')[2], 'application/octet-stream')}; charset=utf-8"
+
+
+def _choose_tenant(tenants: tuple[str, ...], query: Mapping[str, str]) -> str:
+    """The tenant that is asked for; another one than the token names does not exist."""
+    tenant = query.get("tenant") or tenants[0]
+    if tenant not in tenants:
+        raise Denied(404, "There is no tenant by this name.")
+    return tenant
+
+
+async def _read_body(receive: Any) -> bytes:
+    pieces, size = [], 0
+    while True:
+        event = await receive()
+        if event["type"] == "http.disconnect":
+            raise Denied(400, "The request was not whole.")
+        pieces.append(event.get("body", b""))
+        size += len(pieces[-1])
+        if size > MOST_BODY:
+            raise Denied(413, "The request is too large.")
+        if not event.get("more_body"):
+            return b"".join(pieces)
+
+
+def _read_json(body: bytes) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(body or b"{}")
+    except msgspec.DecodeError:
+        raise Denied(400, "This is no JSON.") from None
+    if not isinstance(found, dict):
+        raise Denied(400, "A change is a JSON object.")
+    return found
+
+
+async def _live(receive: Any, send: Any) -> None:
+    while True:
+        event = await receive()
+        await send({"type": f"{event['type']}.complete"})
+        if event["type"] == "lifespan.shutdown":
+            return

@@ -1,0 +1,211 @@
+// What the screens are made of.
+import { html, createContext, useState, useEffect, useRef, useContext, useLayoutEffect } from "./vendor/htm-preact.js";
+import { ask, tell, session } from "./api.js";
+
+export const Live = createContext({ tick: 0, about: {}, refresh: () => {} });
+
+export const KINDS = {
+  system: ["System and tools", "hue0"], user: ["Person", "hue1"], assistant: ["Model", "hue3"],
+  call: ["Model, with calls", "hue6"], output: ["Tool output", "hue2"], media: ["Image or file", "hue5"],
+  summary: ["Summary", "hue4"], marker: ["Left out", "hue4"], note: ["Note", "hue7"], other: ["Per request", "hue0"],
+  tool: ["Tool output", "hue2"],
+};
+export const hue = (kind) => (KINDS[kind] || KINDS.other)[1];
+export const label = (kind) => (KINDS[kind] || [kind])[0];
+export const number = (n) => (n === null || n === undefined ? "–" : Math.round(n).toLocaleString("en"));
+export const percent = (share) => (share === null || share === undefined ? "–" : Math.round(share * 100) + " %");
+export const dollars = (n) => (n === null || n === undefined ? "–" : "$" + n.toFixed(n && n < 0.1 ? 4 : 2));
+export const many = (n, noun) => number(n) + " " + noun + (n === 1 ? "" : "s");
+export function bytes(n) {
+  const units = ["bytes", "KiB", "MiB", "GiB"];
+  let at = 0;
+  while (n >= 1024 && at < 3) { n /= 1024; at += 1; }
+  return (at ? n.toFixed(1) : n) + " " + units[at];
+}
+export function ago(time) {
+  if (!time) return "";
+  const seconds = Date.now() / 1000 - time;
+  if (seconds < 60) return "just now";
+  if (seconds < 3600) return Math.floor(seconds / 60) + " min ago";
+  if (seconds < 86400) return Math.floor(seconds / 3600) + " h ago";
+  return new Date(time * 1000).toLocaleDateString("en", { day: "numeric", month: "short", year: "numeric" });
+}
+export const clock = (time) => (time ? new Date(time * 1000).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" }) : "");
+// Control characters are made visible; nothing that an output says is ever markup.
+export const plain = (text) =>
+  text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, (c) => String.fromCharCode(c === "\u007f" ? 0x2421 : 0x2400 + c.charCodeAt(0)));
+
+export function useAsk(path, query = {}) {
+  const { tick } = useContext(Live);
+  const [state, set] = useState({ value: null, error: null, path: "" });
+  const key = path + JSON.stringify(query);
+  useEffect(() => {
+    let gone = false;
+    if (path === null) return undefined;
+    ask(path, query).then(
+      (value) => gone || set({ value, error: null, path: key }),
+      (error) => gone || set({ value: null, error, path: key }),
+    );
+    return () => { gone = true; };
+  }, [key, tick]);
+  return state.path === key ? state : { value: null, error: null, path: key };
+}
+
+export const Wait = ({ of }) =>
+  of.error ? html`<p class="alarm" role="alert">${of.error.message}</p>` : html`<p class="wait" role="status">Loading …</p>`;
+
+export const Chip = ({ kind }) => html`<span class="chip ${hue(kind)}"><i></i>${label(kind)}</span>`;
+
+export function Bar({ share, kind, title }) {
+  return html`<span class="bar ${kind || "hue1"}" title=${title || ""}><b style=${{ width: Math.min(100, Math.max(share > 0 ? 1 : 0, share * 100)) + "%" }}></b></span>`;
+}
+
+export function Picture({ picture, room, tokens }) {
+  const kinds = Object.entries(picture).sort((a, b) => Object.keys(KINDS).indexOf(a[0]) - Object.keys(KINDS).indexOf(b[0]));
+  const all = Math.max(room || 0, tokens, 1);
+  let at = 0;
+  return html`<figure class="window">
+    <svg viewBox="0 0 1000 54" preserveAspectRatio="none" role="img" aria-label=${"What fills the window: " + kinds.map(([k, n]) => label(k) + " " + number(n)).join(", ")}>
+      <rect class="free" x="0" y="0" width="1000" height="54" rx="6" />
+      ${kinds.map(([kind, n]) => {
+        const x = (at / all) * 1000;
+        at += n;
+        return html`<rect key=${kind} class="part ${hue(kind)} ${kind}" x=${x} y="0" width=${Math.max(1, (n / all) * 1000 - 1.5)} height="54"><title>${label(kind)}: ${number(n)} tokens</title></rect>`;
+      })}
+    </svg>
+    <figcaption class="legend">
+      ${kinds.map(([kind, n]) => html`<span key=${kind} class=${hue(kind)}><i></i>${label(kind)} <b>${number(n)}</b></span>`)}
+      ${room ? html`<span class="free"><i></i>Free <b>${number(Math.max(0, room - tokens))}</b></span>` : null}
+    </figcaption>
+  </figure>`;
+}
+
+function useHeight(ref) {
+  const [height, set] = useState(600);
+  useLayoutEffect(() => {
+    const measure = () => ref.current && set(ref.current.clientHeight);
+    measure();
+    window.addEventListener("resize", measure);
+    return () => window.removeEventListener("resize", measure);
+  }, []);
+  return height;
+}
+
+// Only the rows that can be seen are in the page, whatever their number; pages of them are fetched as they are needed.
+export function LongList({ total, high, fetchPage, mark, row, name, empty, chosen }) {
+  const box = useRef(null);
+  const [top, setTop] = useState(0);
+  const [pages, setPages] = useState({});
+  const wanted = useRef({});
+  const height = useHeight(box);
+  const SIZE = 100;
+  const first = Math.max(0, Math.floor(top / high) - 8);
+  const last = Math.min(total, Math.ceil((top + height) / high) + 8);
+  useEffect(() => {
+    for (let page = Math.floor(first / SIZE); page * SIZE < last; page += 1) {
+      const key = page + "@" + mark;
+      if (wanted.current[key]) continue;
+      wanted.current[key] = true;
+      fetchPage(page * SIZE, SIZE).then((rows) => setPages((old) => {
+        const kept = Object.entries({ ...old, [page]: rows });
+        return Object.fromEntries(kept.slice(-40));
+      }), () => { wanted.current[key] = false; });
+    }
+  }, [first, last, mark]);
+  const move = (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const now = event.target.closest("[data-at]");
+    if (!step || !now) return;
+    event.preventDefault();
+    const next = Math.max(0, Math.min(total - 1, Number(now.dataset.at) + step));
+    const view = box.current;
+    if (next * high < view.scrollTop) view.scrollTop = next * high;
+    if ((next + 1) * high > view.scrollTop + view.clientHeight) view.scrollTop = (next + 1) * high - view.clientHeight;
+    setTimeout(() => view.querySelector('[data-at="' + next + '"] button, [data-at="' + next + '"] a')?.focus({ preventScroll: true }), 60);
+  };
+  const shown = [];
+  for (let at = first; at < last; at += 1) {
+    const value = pages[Math.floor(at / SIZE)]?.[at % SIZE];
+    shown.push(html`<li key=${at} data-at=${at} aria-setsize=${total} aria-posinset=${at + 1} class=${value && chosen && chosen(value) ? "chosen" : ""} style=${{ transform: "translateY(" + at * high + "px)", height: high + "px" }}>${value !== undefined ? row(value, at) : html`<span class="dim">…</span>`}</li>`);
+  }
+  if (!total) return html`<p class="remark">${empty || "There is nothing here."}</p>`;
+  return html`<div class="long" ref=${box} onScroll=${(event) => setTop(event.currentTarget.scrollTop)} onKeyDown=${move} style=${{ height: Math.min(total * high + 2, 640) + "px" }}>
+    <ul aria-label=${name} style=${{ height: total * high + "px" }}>${shown}</ul>
+  </div>`;
+}
+
+function Words({ part, name }) {
+  const cut = part.length > part.text.length;
+  return html`<pre dir="auto">${plain(part.text)}${cut ? html`<span class="more"> … ${number(part.length - part.text.length)} more characters${part.ref ? html`: <a href=${to(name, "outputs", part.ref)}>see all of it</a>` : ""}</span>` : null}</pre>`;
+}
+
+export function Part({ part, name }) {
+  const inner = { ...part };
+  switch (part.type) {
+    case "text": return html`<${Words} part=${inner} name=${name} />`;
+    case "thinking": return html`<div class="part"><small>thinking${part.signed ? ", signed" : ""}</small><${Words} part=${inner} name=${name} /></div>`;
+    case "call": return html`<div class="part"><small>calls <b>${part.name}</b> <code>${part.call}</code></small><${Words} part=${inner} name=${name} /></div>`;
+    case "result": return html`<div class="part"><small>answers <code>${part.call}</code>${part.error ? html` <b class="alarm">error</b>` : ""}${part.ref ? html` · <a href=${to(name, "outputs", part.ref)}>output ${part.ref}</a>` : ""}</small>
+      ${part.parts.map((one) => html`<${Part} part=${{ ...one, ref: part.ref }} name=${name} />`)}</div>`;
+    case "image": return html`<div class="part"><small>image ${part.media || ""}</small>${part.src ? html`<img src=${part.src} alt="An image of the conversation" />` : html`<pre>${part.url || "It cannot be shown here."}</pre>`}</div>`;
+    case "document": return html`<div class="part"><small>document ${part.name || ""} ${part.media || ""}</small><${Words} part=${inner} name=${name} /></div>`;
+    default: return html`<div class="part"><small>${part.type}</small><${Words} part=${inner} name=${name} /></div>`;
+  }
+}
+
+export const Message = ({ message, name }) =>
+  html`<div class="message">${message.parts.map((part) => html`<${Part} part=${part} name=${name} />`)}${message.parts.length ? null : html`<p class="remark">It has no words.</p>`}</div>`;
+
+export const to = (name, ...rest) => "#/s/" + [name, ...rest].map(encodeURIComponent).join("/");
+
+// A change is proposed first: what it does to tokens, cache and cost. Only then it is made.
+const BACK = {
+  undo: (name, fields, made) => ["redo", { edit: fields.edit }],
+  redo: (name, fields) => ["undo", { edit: fields.edit }],
+  pin: (name, fields, made) => ["unpin", { what: made }],
+  note: (name, fields, made) => ["undo", { edit: made }],
+  fold: (name, fields, made) => ["undo", { edit: made }],
+  rewind: () => ["forward", {}],
+};
+
+export function useChange(name) {
+  const { propose } = useContext(Live);
+  return (verb, fields, title, button) => propose({ name, verb, fields, title, button });
+}
+
+export function Proposal({ proposal, close, done }) {
+  const { about } = useContext(Live);
+  const box = useRef(null);
+  const [told, setTold] = useState(null);
+  const [error, setError] = useState("");
+  const [typed, setTyped] = useState("");
+  const [reason, setReason] = useState("");
+  const { name, verb, title, button } = proposal;
+  const fields = verb === "erase" ? { ...proposal.fields, reason: reason || "asked for" } : proposal.fields;
+  useEffect(() => {
+    box.current.showModal();
+    tell(name, verb, { ...fields, dry_run: true }).then(setTold, (failed) => setError(failed.message));
+  }, []);
+  const make = async (event) => {
+    event.preventDefault();
+    try {
+      const made = await tell(name, verb, { ...fields, ...(verb === "erase" ? { sentence: typed } : {}) });
+      const id = made.decisions?.[0]?.id;
+      close();
+      done({ verb, name, title, back: BACK[verb]?.(name, fields, id), made });
+    } catch (failed) { setError(failed.message); }
+  };
+  const ready = told && about.write && (verb !== "erase" || typed === told.sentence);
+  return html`<dialog ref=${box} onClose=${close} aria-labelledby="proposal">
+    <form onSubmit=${make}>
+      <h2 id="proposal">${title}</h2>
+      ${told ? html`<ul class="says">${told.says.map((line) => html`<li>${line}</li>`)}</ul>` : error ? null : html`<p class="wait" role="status">Looking at what it would do …</p>`}
+      ${verb === "erase" && told ? html`<label>Why <input value=${reason} onInput=${(e) => setReason(e.target.value)} /></label>
+        <label>Type <code>${told.sentence}</code> <input value=${typed} onInput=${(e) => setTyped(e.target.value)} /></label>` : null}
+      ${error ? html`<p class="alarm" role="alert">${error}</p>` : null}
+      ${about.write ? null : html`<p class="remark">Nothing can be changed here: the inspector was started without <code>--write</code>.</p>`}
+      <div class="buttons"><button type="button" class="quiet" onClick=${() => box.current.close()}>Leave it</button>
+      <button type="submit" class=${verb === "erase" ? "danger" : ""} disabled=${!ready}>${button}</button></div>
+    </form>
+  </dialog>`;
+}

@@ -1,0 +1,140 @@
+"""What the API changes. With `dry_run`, each of them tells what it would do, and does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fanfold.core.errors import BadInput
+from fanfold.inspector.desk import Seat
+from fanfold.inspector.looking import Inquiry
+from fanfold.session.preview import Preview
+
+SENTENCE = "erase {name}"
+"""What a person types before something is destroyed."""
+
+
+def _text(asked: Inquiry, field: str) -> str:
+    value = asked.body.get(field)
+    if not isinstance(value, str) or not value:
+        raise BadInput(f"Say {field!r}, a text.")
+    return value
+
+
+def _some(asked: Inquiry, field: str) -> str | None:
+    return _text(asked, field) if asked.body.get(field) is not None else None
+
+
+def _covers(asked: Inquiry) -> tuple[str, ...]:
+    given = asked.body.get("covers")
+    if not isinstance(given, list) or not given:
+        raise BadInput("Say which rows to fold: 'covers' is a list of their ids.")
+    return tuple(map(str, given))
+
+
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+ARGUMENTS: Mapping[str, Callable[[Inquiry], Call]] = {
+    "undo": lambda asked: ((_some(asked, "edit"),), {"through": bool(asked.body.get("through"))}),
+    "redo": lambda asked: ((_some(asked, "edit"),), {}),
+    "release": lambda asked: ((_text(asked, "edit"),), {}),
+    "pin": lambda asked: ((_text(asked, "what"),), {}),
+    "unpin": lambda asked: ((_text(asked, "what"),), {}),
+    "note": lambda asked: ((_text(asked, "name"), _text(asked, "text")), {}),
+    "fold": lambda asked: ((_covers(asked), _text(asked, "text")), {}),
+    "rewind": lambda asked: ((_text(asked, "to"),), {}),
+    "forward": lambda asked: ((_some(asked, "to"),), {}),
+}
+"""What each change takes, and what it is called with."""
+
+
+def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
+    """Make a change, or tell what it would do; either way in the same words."""
+    verb = asked.rest[0]
+    args, kwargs = ARGUMENTS[verb](asked)
+    told = seat.chat.preview(verb, *args, **kwargs)
+    if not asked.body.get("dry_run"):
+        getattr(seat.chat, verb)(*args, **kwargs)
+    return {"dry_run": bool(asked.body.get("dry_run")), **describe_preview(told)}
+
+
+def describe_preview(told: Preview) -> dict[str, Any]:
+    """A preview as a value, without the body: that is asked for with `next`."""
+    return {
+        "decisions": told.decisions,
+        "before": told.before,
+        "after": told.after,
+        "room": told.room,
+        "trigger": told.trigger,
+        "due": told.due,
+        "gone": told.gone,
+        "came": told.came,
+        "changed": told.changed,
+        "cached": told.cached,
+        "cached_after": told.cached_after,
+        "expired": told.expired,
+        "cost": told.cost,
+        "cost_after": told.cost_after,
+        "later": told.later,
+        "problem": told.problem,
+        "says": sentences(told),
+    }
+
+
+def sentences(told: Preview) -> list[str]:
+    """What a change does to tokens, cache and cost, in words."""
+    more = told.after - told.before
+    room = f" of {told.room:,}" if told.room is not None and told.room < 1 << 39 else ""
+    step = (
+        "as many tokens as before" if not more else f"{abs(more):,} tokens {'more' if more > 0 else 'less'}"
+    )
+    said = [f"The next request has {step}: {told.before:,} → {told.after:,}{room}."]
+    lost = max(0, told.cached - told.cached_after)
+    if told.expired:
+        said.append("The provider has forgotten the last prompt by now, so no cache is lost.")
+    elif lost:
+        said.append(f"{lost:,} tokens that were in the provider's cache are read afresh, once.")
+    else:
+        said.append("The provider's cache still holds the same beginning.")
+    if told.cost is not None and told.cost_after is not None and told.later is not None:
+        once = told.cost_after - told.cost
+        said.append(
+            f"At list prices: {_dollars(once)} for the next prompt, {_dollars(told.later)} for each later one."
+        )
+    if told.due:
+        said.append(
+            f"That is above {told.trigger:,} tokens, so the next request is reduced first: "
+            "something else may give way, never what you brought back or pinned."
+        )
+    if told.problem:
+        said.append(told.problem)
+    return said
+
+
+def _dollars(amount: float) -> str:
+    sign = "+" if amount >= 0 else "−"
+    return f"{sign}${abs(amount):,.4f}"
+
+
+def fork(seat: Seat, asked: Inquiry) -> dict[str, Any]:
+    """A session of its own on the same messages; this one is not touched."""
+    name, fresh = _text(asked, "name"), bool(asked.body.get("fresh"))
+    if asked.body.get("dry_run"):
+        says = [f"{name} begins where {seat.chat.name} stands. {seat.chat.name} itself is not changed."]
+        return {"dry_run": True, "session": name, "says": says}
+    with seat.chat.fork(name, edits=not fresh) as made:
+        return {"dry_run": False, "session": name, "tokens": made.view().tokens, "says": []}
+
+
+def erase(seat: Seat, asked: Inquiry) -> dict[str, Any]:
+    """Destroy the content of a message or an output, everywhere in the tenant; the sentence has to be typed."""
+    entry, reason = _text(asked, "entry"), _text(asked, "reason")
+    sentence = SENTENCE.format(name=entry[:8])
+    if asked.body.get("dry_run"):
+        says = [
+            "Its content is destroyed in every session of this tenant, with summaries that were made from it.",
+            "It cannot be undone, and nobody can bring it back.",
+        ]
+        return {"dry_run": True, "sentence": sentence, "says": says}
+    if asked.body.get("sentence") != sentence:
+        raise BadInput(f"Type {sentence!r} to destroy it for good.")
+    return {"dry_run": False, "erased": seat.chat.erase(entry, reason), "reason": reason}

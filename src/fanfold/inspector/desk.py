@@ -1,0 +1,96 @@
+"""The sessions that the page looks at, some of them open.
+
+A session that is live in this process is used as it is. Any other is opened beside: with tenants of its own, so that
+the agent can open it meanwhile, and through a store that refuses every write where the inspector only reads.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from fanfold.core.errors import Moved, StoreFailed
+from fanfold.session.cache import CacheUse
+from fanfold.session.session import Session
+from fanfold.session.stored import StoredSessions
+from fanfold.stores.store import Store, Tenant
+
+T = TypeVar("T")
+_OPEN = 16
+"""So many sessions are kept open."""
+_WRITES = frozenset(("append", "create", "erase", "put_blob", "drop_blobs", "keep_checkpoint"))
+
+
+class StoreBeside:
+    """A store that others use, with tenants of its own, and without writes if it is only read."""
+
+    passing = False
+    idle = False
+
+    def __init__(self, store: Store, *, write: bool) -> None:
+        self._store, self._write = store, write
+        self._tenants: dict[str, Tenant] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _WRITES and not self._write:
+            return _refuse
+        return getattr(self._store, name)
+
+    def tenant(self, name: str) -> Tenant:
+        """The tenant, at work for the inspector alone."""
+        if name not in self._tenants:
+            self._tenants[name] = Tenant(cast("Store", self), name)
+        return self._tenants[name]
+
+
+def _refuse(*_: object, **__: object) -> Any:
+    raise StoreFailed("The inspector only reads here; start it with --write to change something.")
+
+
+class Seat:
+    """One session that is looked at."""
+
+    def __init__(self, chat: Session, store: Store, *, live: bool) -> None:
+        self.chat, self.store, self.live = chat, store, live
+        self.lock = threading.RLock()
+        self.uses: dict[int, CacheUse] = {}
+        """What requests read from the cache, of those that were billed: it does not change any more."""
+
+
+class Desk:
+    """The sessions of a store, for any number of tabs."""
+
+    def __init__(self, store: Store, *, write: bool = False) -> None:
+        self.store, self.write = store, write
+        self._beside = cast("Store", StoreBeside(store, write=write))
+        self._open: OrderedDict[tuple[str, str], Seat] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def use(self, tenant: str, name: str, work: Callable[[Seat], T]) -> T:
+        """Do something with a session as it stands now; again, if somebody else wrote first."""
+        seat = self._seat(tenant, name)
+        with seat.lock:
+            for _ in range(3):
+                seat.chat.refresh()
+                try:
+                    return work(seat)
+                except Moved:
+                    continue
+            return work(seat)
+
+    def _seat(self, tenant: str, name: str) -> Seat:
+        with self._lock:
+            state = self.store.tenant(tenant).states.get(name)
+            known = self._open.get((tenant, name))
+            if state is not None:
+                if known is None or not known.live:
+                    known = Seat(Session(state), self.store, live=True)
+            elif known is None or known.live:
+                known = Seat(StoredSessions(self._beside, tenant).open(name), self.store, live=False)
+            self._open[tenant, name] = known
+            self._open.move_to_end((tenant, name))
+            while len(self._open) > _OPEN:
+                self._open.popitem(last=False)
+            return known

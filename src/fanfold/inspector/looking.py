@@ -1,0 +1,416 @@
+"""What the API reads. Each function is given a session and what was asked, and returns a value that becomes JSON."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any
+
+import msgspec
+from msgspec.structs import asdict
+
+from fanfold.core.edit import Decision, Elide, Note, Pin
+from fanfold.core.errors import BadInput, NotFound
+from fanfold.core.view import Row, View
+from fanfold.inspector.answer import write_json
+from fanfold.inspector.desk import Desk, Seat
+from fanfold.inspector.values import (
+    LONG,
+    PICTURES,
+    describe_brief,
+    describe_message,
+    describe_picture,
+    kind_of,
+    shown_by,
+)
+from fanfold.outputs.grep import Patience, Pattern
+from fanfold.session.past import PastEdit
+from fanfold.session.stored import describe, without_any_room
+from fanfold.stores.export import export_session
+
+_PAGE = 200
+_MOST_PAGE = 2_000
+_LINES = 500
+_WIDEST = 4_000
+"""Bytes of a line of an output; a longer one is cut."""
+_HITS = 200
+
+
+class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
+    """What the page asked for."""
+
+    tenant: str
+    name: str = ""
+    """The session."""
+    rest: tuple[str, ...] = ()
+    """What the path names beside it."""
+    query: Mapping[str, str] = {}
+    body: Mapping[str, Any] = {}
+
+    def number(self, name: str, usual: int, most: int | None = None) -> int:
+        """A number of the query."""
+        text = self.query.get(name)
+        if text is None:
+            return usual
+        try:
+            value = int(text)
+        except ValueError:
+            raise BadInput(f"{name} is a number, not {text[:40]!r}.") from None
+        return value if most is None else min(value, most)
+
+    def flag(self, name: str) -> bool:
+        """Whether the query says yes."""
+        return self.query.get(name, "") in ("1", "true", "yes")
+
+
+def list_sessions(desk: Desk, asked: Inquiry) -> list[dict[str, Any]]:
+    """The sessions of a tenant as `fanfold ls --json` has them, with shares; the one that was seen last first."""
+    found = sorted(desk.store.summaries(asked.tenant), key=lambda one: -one.seen)
+    return [
+        {**asdict(one), "fill": one.fill, "cached_share": one.cached_share, "client": one.client}
+        for one in found
+    ]
+
+
+def overview(seat: Seat, asked: Inquiry) -> dict[str, Any]:
+    """How a session stands: figures, what fills the window, frame, pins and notes."""
+    chat = seat.chat
+    view, edits, pressed = without_any_room(chat.view()), chat.edits(), chat.pressure()
+    stand = [one for one in edits if one.fate == "stands"]
+    requests = chat.requests()
+    prices = [one.cost for one in requests]
+    return {
+        "name": chat.name,
+        "head": chat.head,
+        "version": view.version,
+        "live": seat.live,
+        "client": _client(seat, asked),
+        "stats": chat.stats(),
+        "room": view.room,
+        "pressure": {**asdict(pressed), "share": pressed.share if view.room else None},
+        "picture": describe_picture(view),
+        "rows": len(view.rows),
+        "largest": max((row.tokens for row in view.rows), default=0),
+        "frame": _describe_frame(view),
+        "pins": [_pin(one) for one in stand if isinstance(one.decision.edit, Pin)],
+        "notes": [_note(one) for one in stand if isinstance(one.decision.edit, Note)],
+        "hidden": sum(one.kind in ("fold", "drop", "elide") for one in stand),
+        "cost": sum(price for price in prices if price is not None) if any(prices) else None,
+        "model": requests[-1].model if requests else "",
+    }
+
+
+def _client(seat: Seat, asked: Inquiry) -> str:
+    """The program that speaks here through the gateway; it owns the history, so nothing is rewound."""
+    return next((one.client for one in seat.store.summaries(asked.tenant) if one.name == asked.name), "")
+
+
+def _describe_frame(view: View) -> dict[str, Any]:
+    messages = view.frame.messages
+    return {"tokens": view.frame.tokens, "messages": [describe_message(one) for one in messages]}
+
+
+def _pin(one: PastEdit) -> dict[str, Any]:
+    edit = one.decision.edit
+    assert isinstance(edit, Pin)
+    return {"id": one.decision.id, "entry": edit.entry, "text": edit.text, "time": one.time}
+
+
+def _note(one: PastEdit) -> dict[str, Any]:
+    edit = one.decision.edit
+    assert isinstance(edit, Note)
+    return {"id": one.decision.id, "name": edit.name, "text": edit.text, "time": one.time}
+
+
+def view_rows(seat: Seat, asked: Inquiry) -> dict[str, Any]:
+    """The view, or what a past request showed, a page at a time; with `full=1` as `fanfold show --json` prints it."""
+    view = _view(seat, asked)
+    if asked.flag("full"):
+        return describe(view)
+    start, most = max(0, asked.number("offset", 0)), asked.number("limit", _PAGE, _MOST_PAGE)
+    made = {one.decision.id: one.decision for one in seat.chat.edits()}
+    rows = [describe_brief(row, view, made) for row in view.rows[start : start + most]]
+    return {
+        "tip": view.tip,
+        "version": view.version,
+        "tokens": view.tokens,
+        "room": view.room,
+        "total": len(view.rows),
+        "offset": start,
+        "largest": max((row.tokens for row in view.rows), default=0),
+        "picture": describe_picture(view),
+        "rows": rows,
+    }
+
+
+def _view(seat: Seat, asked: Inquiry) -> View:
+    if "request" in asked.query:
+        return seat.chat.sent(asked.number("request", -1))[1]
+    return without_any_room(seat.chat.view())
+
+
+def view_row(seat: Seat, asked: Inquiry) -> dict[str, Any]:
+    """One row with all its words, what was recorded in its place, and why it is as it is."""
+    view, chat = _view(seat, asked), seat.chat
+    row = view.row(asked.rest[0])
+    if row is None:
+        raise NotFound(f"The view has no row {asked.rest[0][:40]!r}.")
+    made = {one.decision.id: one.decision for one in chat.edits()}
+    most = asked.number("most", LONG)
+    was = row.was
+    return {
+        **describe_brief(row, view, made),
+        "messages": [_message(view, row, one, most) for one in row.messages],
+        "was": describe_message(was, row.id, view.kept, most) if was is not None else None,
+        "why": chat.why(row.id) if row.kind != "note" else None,
+    }
+
+
+def _message(view: View, row: Row, message: Any, most: int) -> dict[str, Any]:
+    return describe_message(message, row.id if row.kind == "entry" else "", view.kept, most)
+
+
+def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
+    """A message as it was recorded, shown or not, and what happened to it (as `fanfold why --json`)."""
+    why, view = seat.chat.why(asked.rest[0]), seat.chat.view()
+    message = view.said(why.entry)
+    if message is None:
+        raise NotFound(f"{asked.rest[0][:40]!r} is no message, or it was erased.")
+    return {
+        "id": why.entry,
+        "tokens": view.weigh(message),
+        "message": describe_message(message, why.entry, view.kept, asked.number("most", LONG)),
+        "why": why,
+    }
+
+
+def list_edits(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
+    """Every edit, newest first: what it hides, how large that is, by whom, when, why, and what became of it."""
+    return [_edit(one) for one in reversed(seat.chat.edits())]
+
+
+def _edit(one: PastEdit) -> dict[str, Any]:
+    decision = one.decision
+    edit = decision.edit
+    return {
+        "id": decision.id,
+        "kind": one.kind,
+        "says": one.says,
+        "by": decision.by,
+        "why": decision.why,
+        "time": one.time,
+        "before": decision.before,
+        "after": decision.after,
+        "saved": max(0, decision.before - decision.after),
+        "fate": one.fate,
+        "under": one.under,
+        "undone_by": one.undone_by,
+        "free": one.free,
+        "entries": one.entries,
+        "entry": edit.entry if isinstance(edit, Elide | Pin) else None,
+        "text": _edit_text(decision),
+    }
+
+
+def _edit_text(decision: Decision) -> str:
+    texts = [
+        part["text"]
+        for one in shown_by(decision)
+        for part in describe_message(one)["parts"]
+        if "text" in part
+    ]
+    return " ".join(" ".join(texts).split())[:240]
+
+
+def edit(seat: Seat, asked: Inquiry) -> dict[str, Any]:
+    """An edit: before and after side by side, the messages that it covers, and where its lines come from."""
+    chat, view = seat.chat, seat.chat.view()
+    found = next((one for one in chat.edits() if one.decision.id == asked.rest[0]), None)
+    if found is None:
+        raise NotFound(f"There is no edit {asked.rest[0][:40]!r} here.")
+    why, most = chat.why(found.decision.id), asked.number("most", LONG)
+    start, size = max(0, asked.number("offset", 0)), asked.number("limit", 100, _MOST_PAGE)
+    covered = []
+    for id in why.hides[start : start + size]:
+        message = view.said(id)
+        if message is not None:
+            told = describe_message(message, id, view.kept, most)
+            covered.append({"id": id, "tokens": view.weigh(message), "message": told})
+    return {
+        **_edit(found),
+        "part": found.decision.edit.part if isinstance(found.decision.edit, Elide) else None,
+        "covered": covered,
+        "total": len(why.hides),
+        "offset": start,
+        "shows": [describe_message(one, most=most) for one in shown_by(found.decision)],
+        "lines": why.lines,
+    }
+
+
+def list_requests(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
+    """The time line: every request with its bill, the edits before it, and what broke the cache."""
+    chat, first = seat.chat, asked.number("from", 0)
+    found = []
+    for one in chat.requests()[first:]:
+        use = seat.uses.get(one.number) or chat.cache(one.number)
+        if one.usage is not None:
+            seat.uses[one.number] = use
+        found.append({**asdict(one), "cache": use})
+    return found
+
+
+def request(seat: Seat, asked: Inquiry) -> dict[str, Any]:
+    """A request: its body line by line, the difference to the one before, cache, bill and estimate."""
+    chat, number = seat.chat, _request_number(asked)
+    every = chat.requests()
+    if not every:
+        raise NotFound("No request went out yet.")
+    written = chat.body(number)
+    one = every[written.number]
+    lines = _lines(written.body)
+    before = _lines(chat.body(written.number - 1).body) if written.number else []
+    start, most = max(0, asked.number("offset", 0)), asked.number("limit", 1_000, 5_000)
+    return {
+        **asdict(one),
+        "exact": written.exact,
+        "cache": chat.cache(written.number),
+        "requests": len(every),
+        "same": _alike(before, lines),
+        "diff": _difference(seat, written.number) if written.number else None,
+        "total": len(lines),
+        "offset": start,
+        "lines": [line[:_WIDEST] for line in lines[start : start + most]],
+        "edits_before": [_edit(each) for each in chat.edits() if each.decision.id in one.edits],
+    }
+
+
+def _request_number(asked: Inquiry) -> int:
+    try:
+        return int(asked.rest[0])
+    except ValueError:
+        raise BadInput(f"A request has a number, not {asked.rest[0][:40]!r}.") from None
+
+
+def _lines(body: Any) -> list[str]:
+    return msgspec.json.format(write_json(body), indent=1).decode().split("\n")
+
+
+def _alike(one: list[str], two: list[str]) -> int:
+    """How many lines two bodies have in common at their beginning."""
+    pairs = enumerate(zip(one, two, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(two)))
+
+
+def _difference(seat: Seat, number: int) -> dict[str, Any]:
+    """What the model saw in this request and not in the one before, as `fanfold diff --json`, with how rows begin."""
+    chat = seat.chat
+    found, made = chat.diff(number - 1, number), {one.decision.id: one.decision for one in chat.edits()}
+    texts: dict[str, Any] = {}
+    for view in (chat.sent(number - 1)[1], chat.sent(number)[1]):
+        for id in (*found.gone, *found.came, *found.changed):
+            row = view.row(id)
+            if row is not None:
+                texts[id] = describe_brief(row, view, made)
+    return {**asdict(found), "rows": texts}
+
+
+def request_body(seat: Seat, asked: Inquiry) -> Any:
+    """The body of a request, alone."""
+    return seat.chat.body(_request_number(asked))
+
+
+def list_outputs(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
+    """Everything that has a reference, newest first."""
+    return [
+        {
+            "ref": one.ref,
+            "size": one.size,
+            "lines": one.line_count,
+            "media": one.media,
+            "is_text": one.is_text,
+        }
+        for one in seat.chat.outputs()
+    ]
+
+
+def output(seat: Seat, asked: Inquiry) -> dict[str, Any]:
+    """An output by lines, as `fanfold cat --json` prints it; long lines are cut."""
+    found = seat.chat.output(asked.rest[0])
+    start, most = max(1, asked.number("offset", 1)), asked.number("limit", _LINES, _MOST_PAGE)
+    told = {"ref": found.ref, "media": found.media, "size": found.size, "total": found.line_count}
+    if found.media in PICTURES and found.size <= 8 << 20:
+        data = b64encode(found.bytes()).decode()
+        return {**told, "offset": start, "lines": [], "src": f"data:{found.media};base64,{data}"}
+    lines = found.lines(start, most, longest=_WIDEST) if found.is_text else []
+    return {**told, "offset": start, "lines": lines, "src": None}
+
+
+def grep(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
+    """Search one output, or all, as `fanfold grep --json`; at most 200 lines are returned."""
+    pattern, ref = asked.query.get("pattern", ""), asked.query.get("ref")
+    ignore = asked.flag("ignore_case")
+    Pattern(pattern, ignore_case=ignore)
+    chat, patience = seat.chat, Patience(10.0)
+    places = [chat.output(ref)] if ref else [one for one in chat.outputs() if one.is_text]
+    found: list[dict[str, Any]] = []
+    for place in places:
+        hits = place.grep(pattern, limit=_HITS, ignore_case=ignore, width=400, timeout=patience)
+        found += [{"ref": place.ref, **hit._asdict()} for hit in hits]
+        if len(found) >= _HITS:
+            break
+    return found[:_HITS]
+
+
+def search(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
+    """The messages of the conversation that have some words in them, shown or hidden."""
+    words, view = asked.query.get("words", "").casefold(), seat.chat.view()
+    if not words:
+        raise BadInput("Say what to search for.")
+    found = []
+    for row in view.rows:
+        ids = (row.id,) if row.kind in ("entry", "note") else view.behind(row.id)
+        for id in ids:
+            message = view.said(id) if row.kind != "note" else row.messages[0]
+            at = _text(message).casefold().find(words) if message is not None else -1
+            if message is not None and at >= 0:
+                text = _text(message)
+                hidden = row.id if row.id != id else row.why[-1] if row.was is not None else None
+                found.append(
+                    {
+                        "entry": id,
+                        "role": message.role,
+                        "hidden_by": hidden,
+                        "text": text[max(0, at - 80) : at + 160],
+                        "kind": kind_of(row),
+                    }
+                )
+            if len(found) >= _HITS:
+                return found
+    return found
+
+
+def _text(message: Any) -> str:
+    texts = []
+    for part in describe_message(message, most=1 << 20)["parts"]:
+        texts += [one.get("text", "") for one in part.get("parts", [part])]
+    return "\n".join(texts)
+
+
+def ledger(seat: Seat, asked: Inquiry) -> Any:
+    """What each thing has cost so far, the most expensive first."""
+    found = seat.chat.ledger()
+    lines = [{**asdict(one), "tokens": one.tokens} for one in found.lines[:_HITS]]
+    return {"lines": lines, "cost": found.cost, "requests": found.requests, "unbilled": found.unbilled}
+
+
+def next_request(seat: Seat, asked: Inquiry) -> Any:
+    """What the next request would be, as things are."""
+    return seat.chat.preview()
+
+
+def export(desk: Desk, asked: Inquiry) -> bytes:
+    """The session as one file of JSON lines, as `fanfold export` writes it."""
+    file = BytesIO()
+    export_session(desk.store, asked.name, file, tenant=asked.tenant)
+    return file.getvalue()

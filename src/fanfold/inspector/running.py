@@ -1,0 +1,110 @@
+"""Serving the inspector: until somebody says stop, or in a thread beside a program."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from fanfold.core.errors import BadSetting, MissingExtra
+from fanfold.inspector.safety import LOOPBACK
+
+if TYPE_CHECKING:
+    from fanfold.inspector.app import Inspector
+    from fanfold.session.async_session import AsyncSession
+    from fanfold.session.session import Session
+
+_PATIENCE = 10.0
+
+
+def make_server(inspector: Inspector, **options: Any) -> Any:
+    """A uvicorn server for an inspector."""
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise MissingExtra(f"The inspector needs {error.name}: install `fanfold[serve]`.") from error
+    config = uvicorn.Config(
+        inspector,
+        ws="none",
+        access_log=False,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=1,
+        **options,
+    )
+    return uvicorn.Server(config)
+
+
+def new_token() -> str:
+    """A token that nobody can guess."""
+    return secrets.token_urlsafe(24)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that is bound already, so that its port is known before anything is served."""
+    if host not in LOOPBACK:
+        raise BadSetting(
+            f"The inspector listens on this machine only, not on {host}. Reach it from elsewhere by a tunnel, such as "
+            f"`ssh -L {port}:127.0.0.1:{port}`."
+        )
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        raise BadSetting(
+            f"Port {port} cannot be used: {error.strerror}. Choose another with --port."
+        ) from error
+
+
+def address(bound: socket.socket, token: str) -> str:
+    """The link that opens the page; it works once."""
+    host, port = bound.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/?token={token}"
+
+
+class Window:
+    """A page that shows a running session. In a notebook it shows itself in a frame."""
+
+    def __init__(self, inspector: Inspector, token: str) -> None:
+        self._bound = listen("127.0.0.1", 0)
+        self.url = address(self._bound, token)
+        """The link that opens the page; it works once."""
+        self._server = make_server(inspector)
+        self._thread = threading.Thread(target=self._server.run, args=([self._bound],), daemon=True)
+        self._thread.start()
+        until = time.monotonic() + _PATIENCE
+        while not self._server.started and time.monotonic() < until:
+            time.sleep(0.005)
+
+    def close(self) -> None:
+        """Serve no longer."""
+        self._server.should_exit = True
+        self._thread.join(_PATIENCE)
+        self._bound.close()
+
+    def __enter__(self) -> Window:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<fanfold inspector at {self.url}>"
+
+    def _repr_html_(self) -> str:
+        return f'<iframe src="{self.url}" width="100%" height="640" style="border:0"></iframe>'
+
+
+def inspect(chat: Session | AsyncSession, *, write: bool = True) -> Window:
+    """Show a running session in a page on this machine: what is in its window and why, and what was left out.
+
+    Returns a `Window` with the `url` to open, which shows itself in a notebook; `close` ends it.
+    """
+    from fanfold.inspector.app import Inspector
+    from fanfold.session.stored import tenant_of
+
+    tenant, token = tenant_of(chat), new_token()
+    shown = Inspector(tenant.store, {token: (tenant.name,)}, write=write, framed=True, title=chat.name)
+    return Window(shown, token)

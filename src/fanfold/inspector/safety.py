@@ -1,0 +1,86 @@
+"""Who may look: a token that is used once becomes a cookie, and names the tenants that its holder may see.
+
+A page of another site can make a browser send requests here, and cannot read the answers. So that it cannot change
+anything either, a write needs a header that no other site can send without asking first, and nobody answers that
+question here.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Mapping
+from hashlib import sha256
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import urlsplit
+
+from fanfold.inspector.answer import Denied, Headers
+
+LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
+WRITING = b"x-fanfold-inspector"
+"""The header that every write brings."""
+MOST_BODY = 1 << 20
+
+
+class Doors:
+    """The tokens that are not used yet, and the visitors that came in by one."""
+
+    def __init__(self, tokens: Mapping[str, Collection[str]], hosts: Collection[str] = ()) -> None:
+        self._tokens = {_hash(token): tuple(tenants) for token, tenants in tokens.items()}
+        self._visitors: dict[bytes, tuple[str, ...]] = {}
+        self._hosts = LOOPBACK.union(name.lower() for name in hosts)
+        self.cookie = f"fanfold-{secrets.token_hex(4)}"
+        """Cookies are shared by all ports of a host, so each inspector has a name of its own."""
+
+    def add(self, token: str, tenants: Collection[str]) -> None:
+        """Another token."""
+        self._tokens[_hash(token)] = tuple(tenants)
+
+    def enter(self, token: str) -> Headers:
+        """Use a token up; returns the header with the cookie that it becomes."""
+        tenants = self._tokens.pop(_hash(token), None)
+        if tenants is None:
+            raise Denied(401, "This link was used before. Start the inspector again for a new one.")
+        secret = secrets.token_urlsafe(32)
+        self._visitors[_hash(secret)] = tenants
+        cookie = f"{self.cookie}={secret}; Path=/; HttpOnly; SameSite=Strict"
+        return [(b"set-cookie", cookie.encode())]
+
+    def tenants(self, headers: Headers) -> tuple[str, ...]:
+        """The tenants that whoever asks may see."""
+        try:
+            jar = SimpleCookie(get(headers, b"cookie") or "")
+        except CookieError:
+            jar = SimpleCookie()
+        secret = jar.get(self.cookie)
+        found = self._visitors.get(_hash(secret.value)) if secret else None
+        if found is None:
+            raise Denied(401, "Open the inspector by the link that was printed when it was started.")
+        return found
+
+    def check_host(self, headers: Headers) -> None:
+        """Refuse a name that is not ours: a foreign name may be made to point here (DNS rebinding)."""
+        name = urlsplit(f"//{get(headers, b'host') or ''}").hostname or ""
+        if name.lower() not in self._hosts:
+            raise Denied(421, "The inspector is not called by this name.")
+
+    def check_write(self, headers: Headers) -> None:
+        """Refuse a write that another site may have sent."""
+        if get(headers, WRITING) is None:
+            raise Denied(403, "A write needs the header X-Fanfold-Inspector.")
+        if (get(headers, b"content-type") or "").partition(";")[0].strip() != "application/json":
+            raise Denied(415, "A write is JSON.")
+        if get(headers, b"sec-fetch-site") not in (None, "same-origin"):
+            raise Denied(403, "A write comes from the page itself.")
+        origin = get(headers, b"origin")
+        if origin is not None and urlsplit(origin).netloc != get(headers, b"host"):
+            raise Denied(403, "A write comes from the page itself.")
+
+
+def get(headers: Headers, name: bytes) -> str | None:
+    """The value of a header."""
+    return next((value.decode("latin-1") for key, value in headers if key.lower() == name), None)
+
+
+def _hash(secret: str) -> bytes:
+    """Looking up a hash tells nobody by its timing how much of a secret was right."""
+    return sha256(secret.encode("utf-8", "surrogatepass")).digest()

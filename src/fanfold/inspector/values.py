@@ -1,0 +1,173 @@
+"""Rows, messages and edits as values for the page. Long texts are cut; the page asks for the rest when needed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from fanfold.core.edit import Decision, Drop, Elide, Fold, Note, Pin, Repair
+from fanfold.core.layout import marker
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking, text_of
+from fanfold.core.record import Kept
+from fanfold.core.view import Row, View
+from fanfold.text.json_text import to_json
+
+BRIEF, LONG = 240, 20_000
+"""Characters of a row in the list, and of a part that is looked at."""
+PICTURES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
+"""Pictures that a browser shows and that cannot run anything."""
+_MOST_PICTURE = 8 << 20
+
+
+def kind_of(row: Row) -> str:
+    """What a row is, for its colour."""
+    if row.kind in ("fold", "drop", "note", "frame"):
+        return {"fold": "summary", "drop": "marker", "note": "note", "frame": "system"}[row.kind]
+    parts = [part for message in row.messages for part in message.parts]
+    if any(isinstance(part, Result) for part in parts):
+        return "output"
+    if any(isinstance(part, Image | Document) for part in parts):
+        return "media"
+    if row.role == "assistant":
+        return "call" if any(isinstance(part, Call) for part in parts) else "assistant"
+    return row.role
+
+
+def describe_brief(row: Row, view: View, decisions: Mapping[str, Decision]) -> dict[str, Any]:
+    """A row for the list: what it is, how large, how it begins, and why it is as it is."""
+    return {
+        "id": row.id,
+        "kind": kind_of(row),
+        "role": row.role,
+        "tokens": row.tokens,
+        "count": row.count,
+        "edits": row.why,
+        "reason": row.reason,
+        "pinned": row.pinned,
+        "elided": row.was is not None,
+        "fresh": row.id in view.fresh,
+        "brought_back": row.id in view.exempt,
+        "name": row.name,
+        "text": _begin(row),
+        "calls": [call.name for message in row.messages for call in message.calls],
+        "because": because(row, view, decisions),
+    }
+
+
+def _begin(row: Row) -> str:
+    parts = [part for message in row.messages for part in message.parts if not isinstance(part, Call)]
+    words = [
+        text_of(part) if isinstance(part, Text | Result | Thinking) else f"[{type(part).__name__.lower()}]"
+        for part in parts
+    ]
+    return " ".join(" ".join(word[: 4 * BRIEF].split()) for word in words)[:BRIEF]
+
+
+def because(row: Row, view: View, decisions: Mapping[str, Decision]) -> str:
+    """Why a row is as it is, in a sentence."""
+    made = decisions.get(row.why[-1]) if row.why else None
+    saved = f" It saved {made.before - made.after:,} tokens." if made and made.before > made.after else ""
+    who = _who(made)
+    if row.kind == "frame":
+        return "System prompt and tools: every request begins with them."
+    if row.kind == "note":
+        return "A note: it stands beside the conversation until it is undone."
+    if row.kind == "fold":
+        return f"Stands for {row.count:,} messages, folded by {who}.{saved}"
+    if row.kind == "drop":
+        return f"{row.count:,} messages were left out here by {who}.{saved}"
+    if row.kind == "mend":
+        return "Written as the provider's rules need it; nothing else was changed."
+    if row.was is not None:
+        pinned = " It is pinned now." if row.pinned else ""
+        return f"Shortened by {who}; the whole is kept.{saved}{pinned}"
+    if row.pinned:
+        return "Pinned: it stays word for word until it is unpinned."
+    if row.id in view.exempt:
+        return "You brought it back: automatic edits leave it alone until you release it."
+    if row.id in view.fresh:
+        return "New: the model has not seen it yet, so it is shown whole."
+    return "Shown as it was recorded: no edit touched it."
+
+
+def _who(made: Decision | None) -> str:
+    if made is None:
+        return "an edit"
+    if made.by == "person":
+        return f"you ({made.id})"
+    return f"{made.why or made.by} ({made.id})"
+
+
+def describe_picture(view: View) -> dict[str, int]:
+    """What fills the window: tokens by kind of row."""
+    found: Counter[str] = Counter()
+    for row in (view.frame, *view.rows):
+        found[kind_of(row)] += row.tokens
+    found["other"] += view.overhead
+    return {kind: tokens for kind, tokens in found.items() if tokens > 0}
+
+
+def describe_message(
+    message: Message, entry: str = "", kept: Callable[[str], Kept | None] = lambda _: None, most: int = LONG
+) -> dict[str, Any]:
+    """A message with its parts; a part that has a reference names it."""
+    parts = []
+    for number, part in enumerate(message.parts):
+        record = kept(f"{entry}#{number}") if entry else None
+        ref = record.ref if record is not None and record.gone is None else None
+        parts.append({**describe_part(part, most), "ref": ref})
+    return {"role": message.role, "parts": parts}
+
+
+def describe_part(part: Part, most: int = LONG) -> dict[str, Any]:
+    """A part as the page shows it."""
+    match part:
+        case Text(text=text):
+            return {"type": "text", **_cut(text, most)}
+        case Thinking(text=text):
+            return {"type": "thinking", "signed": part.signature is not None, **_cut(text, most)}
+        case Call():
+            return {"type": "call", "name": part.name, "call": part.id, **_cut(part.raw, most)}
+        case Result():
+            inner = [describe_part(one, most) for one in part.parts]
+            return {
+                "type": "result",
+                "name": part.name,
+                "call": part.call,
+                "error": part.error,
+                "parts": inner,
+            }
+        case Image():
+            return {"type": "image", "media": part.media, "src": _source(part), "url": part.url}
+        case Document():
+            return {"type": "document", "media": part.media, "name": part.name, **_cut(part.text or "", most)}
+        case Opaque():
+            return {"type": "opaque", **_cut(to_json(part.body), most)}
+
+
+def _cut(text: str, most: int) -> dict[str, Any]:
+    return {"text": text[:most], "length": len(text)}
+
+
+def _source(image: Image) -> str | None:
+    """The picture itself, where it can be shown; an address is never fetched."""
+    if image.data is None or image.media not in PICTURES or len(image.data) > _MOST_PICTURE:
+        return None
+    return f"data:{image.media};base64,{image.data}"
+
+
+def shown_by(decision: Decision) -> tuple[Message, ...]:
+    """What an edit shows in the place of what it covers."""
+    match decision.edit:
+        case Fold() as fold:
+            return fold.messages
+        case Drop(covers=covers):
+            return (marker(len(covers)),)
+        case Elide(text=text):
+            return (Message("tool", (Text(text),)),)
+        case Repair(shows=shows):
+            return shows
+        case Note(text=text) | Pin(text=str(text)):
+            return (Message("user", (Text(text),)),)
+    return ()

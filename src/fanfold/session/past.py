@@ -1,0 +1,176 @@
+"""What happened to a session, as lists: its edits and what became of each, its requests and what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from fanfold.core.edit import Decision, Drop, Elide, Fold, Note, Pin, Repair, Undo, covers_of
+from fanfold.core.errors import NotFound
+from fanfold.core.ids import canonical, digest
+from fanfold.core.layout import show
+from fanfold.core.record import Edited, Sent, TokenUsage
+from fanfold.dialects.dialect import Marks
+from fanfold.dialects.weigh import framed, sendable
+from fanfold.session.cache import model_of
+from fanfold.session.look import summary_of
+from fanfold.session.state import State
+from fanfold.session.undo import standing_edits
+from fanfold.tokens.units import decision_in_window
+from fanfold.tokens.usage import cost
+
+EditKind = Literal["fold", "drop", "elide", "repair", "pin", "note"]
+Fate = Literal["stands", "undone", "covered", "elsewhere"]
+_KINDS: dict[type, EditKind] = {
+    Fold: "fold",
+    Drop: "drop",
+    Elide: "elide",
+    Repair: "repair",
+    Pin: "pin",
+    Note: "note",
+}
+
+
+class PastEdit(msgspec.Struct, frozen=True, kw_only=True):
+    """An edit, and what became of it."""
+
+    decision: Decision
+    kind: EditKind
+    says: str
+    """What it did, in a few words."""
+    time: float
+    """When it was made; 0 where the session did not record it itself."""
+    fate: Fate
+    """Whether it stands, was undone, lies under a later edit, or was made on another path."""
+    under: str | None
+    """The edit that covers it."""
+    undone_by: str | None
+    """The undo that took it away."""
+    free: bool
+    """Whether automatic edits may touch what was brought back: it was released, or nothing was."""
+    entries: int
+    """How many messages it covers."""
+
+
+class SentBody(msgspec.Struct, frozen=True, kw_only=True):
+    """The body of a request, written again from the log."""
+
+    number: int
+    body: Any
+    exact: bool
+    """Whether it is the one that went out: the digest that was recorded then is the same."""
+
+
+class PastRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """A request that went out, in figures."""
+
+    number: int
+    time: float
+    model: str
+    tokens: int
+    """As counted when it was sent, by the meter itself."""
+    usage: TokenUsage | None
+    """What was billed; None where there is no bill."""
+    cost: float | None
+    """The bill in dollars; None where no price or no bill is known."""
+    edits: tuple[str, ...]
+    """The edits that were made since the request before."""
+    left_out: tuple[str, ...]
+    """What could not be sent in it."""
+
+
+def edits(state: State) -> tuple[PastEdit, ...]:
+    """Every edit that was made, oldest first; undos are told by what they took away."""
+    state.read_whole()
+    return tuple(_past_edits(state))
+
+
+def _past_edits(state: State) -> Iterator[PastEdit]:
+    log, limits = state.log, state.limits()
+    made = {one.id: rec.time for rec in log.records if isinstance(rec, Edited) for one in rec.decisions}
+    undone, stand = log.undone(), {decision.id for decision in standing_edits(state)}
+    stand.update(id for id, _ in log.pins())
+    folded = [row.id for row in state.view().rows if row.kind in ("fold", "drop")]
+    over = {id: row for row in folded for id in (*log.under(row), *log.leaves((row,))) if id != row}
+    undos = {
+        one.edit.edit: id
+        for id, one in log.decisions.items()
+        if isinstance(one.edit, Undo) and id not in undone
+    }
+    for id, decision in log.decisions.items():
+        kind = _KINDS.get(type(decision.edit))
+        if kind is None:
+            continue
+        place = decision.edit.entry if isinstance(decision.edit, Elide) else id
+        covered = over.get(place) if id in stand else None
+        fate: Fate = "undone" if id in undone else "covered" if covered else "elsewhere"
+        yield PastEdit(
+            decision=decision_in_window(decision, limits),
+            kind=kind,
+            says=summary_of(decision.edit),
+            time=made.get(id, 0.0),
+            fate="stands" if id in stand and not covered else fate,
+            under=covered,
+            undone_by=undos.get(id) if id in undone else None,
+            free=id not in undone or id in log.released,
+            entries=len(log.leaves(covers_of(decision.edit))),
+        )
+
+
+def requests(state: State) -> tuple[PastRequest, ...]:
+    """Every request that went out, oldest first."""
+    state.read_whole()
+    log, since = state.log, 0
+    born = sorted((version, id) for id, version in log.born.items())
+    found = []
+    for number, sent in enumerate(log.sent):
+        made = tuple(id for version, id in born if since < version <= sent.version)
+        since = max(since, sent.version)
+        usage = log.bills[number].usage if number in log.bills else None
+        model = model_of(sent)
+        found.append(
+            PastRequest(
+                number=number,
+                time=sent.time,
+                model=str(sent.params.get("model") or "") if isinstance(sent.params, dict) else "",
+                tokens=sent.tokens,
+                usage=usage,
+                cost=cost(usage, model) if usage and model and model.prices else None,
+                edits=made,
+                left_out=sent.left_out,
+            )
+        )
+    return tuple(found)
+
+
+def body(state: State, number: int = -1) -> SentBody:
+    """The body of a request, written again from the log as it was then."""
+    state.read_whole()
+    log = state.log
+    if not isinstance(number, int) or not -len(log.sent) <= number < len(log.sent):
+        raise NotFound(f"There is no request {number!r}; {len(log.sent)} went out, counted from 0.")
+    at = number % len(log.sent)
+    sent = log.sent[at]
+    view = show(log, sent.tip, sent.version, state.gauge)
+    allowed = state.dialect.allow(view.rows, sent.params)
+    name = state.terms.name.encode("utf-8", "surrogatepass")
+    marks = Marks(digest(name), _previous_end(log.sent[:at], sent, {row.id for row in view.rows}))
+    recorded = log.frame(sent.version)
+    written = state.dialect.encode(
+        framed(recorded, state.dialect)[0],
+        allowed.rows,
+        sendable(allowed.params),
+        context=sent.context,
+        marks=marks,
+    )
+    rows = b"".join([row.weight.digest for row in allowed.rows])
+    seal = digest(rows, recorded.id.encode(), canonical(allowed.params), (sent.context or "").encode())
+    return SentBody(number=at, body=written, exact=seal == sent.digest)
+
+
+def _previous_end(before: list[Sent], sent: Sent, shown: set[str]) -> str | None:
+    """The row at which the last request ended that ended elsewhere, as `request.py` chose it."""
+    tip = next((one.tip for one in reversed(before) if one.tip not in (None, sent.tip)), None)
+    return tip if tip in shown else None

@@ -1,0 +1,172 @@
+"""Before a change is made: what it would do to the view, to the next request, and to what that costs.
+
+The change is really made, in a unit of work that is then taken back: so what is foretold is what happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from itertools import takewhile
+from typing import Any
+
+import msgspec
+
+from fanfold.core.edit import Decision
+from fanfold.core.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound, unknown
+from fanfold.core.layout import show
+from fanfold.core.record import Sent, TokenUsage
+from fanfold.core.view import View
+from fanfold.session import undo
+from fanfold.session.cache import kept_for
+from fanfold.session.look import compare
+from fanfold.session.reduce import pressure
+from fanfold.session.request import encode, prepare, repair
+from fanfold.session.state import State
+from fanfold.tokens.models import lookup
+from fanfold.tokens.units import in_window
+from fanfold.tokens.usage import cost
+
+CHANGES: Mapping[str, Callable[..., Any]] = {
+    "fold": undo.fold,
+    "undo": undo.undo,
+    "redo": undo.redo,
+    "release": undo.release,
+    "rewind": undo.rewind,
+    "forward": undo.forward,
+    "reset": undo.reset,
+    "pin": undo.pin,
+    "unpin": undo.unpin,
+    "note": undo.note,
+}
+"""The changes that can be looked at first."""
+
+
+class Preview(msgspec.Struct, frozen=True, kw_only=True):
+    """What a change would do, told before it is made. Tokens are those of the window, as everywhere."""
+
+    decisions: tuple[Decision, ...]
+    """The decisions that would be recorded."""
+    before: int
+    after: int
+    """Tokens of the view."""
+    room: int | None
+    trigger: int
+    """Above so many tokens the next request is reduced first."""
+    due: bool
+    """Whether the next request would be reduced first, so that it is not sent just so."""
+    gone: tuple[str, ...]
+    came: tuple[str, ...]
+    changed: tuple[str, ...]
+    """The rows that would leave the view, enter it, or read otherwise."""
+    cached: int
+    cached_after: int
+    """Tokens at the beginning of the next request that the last one had, without the change and with it."""
+    expired: bool
+    """Whether the provider has forgotten the last request by now, so that nothing is lost by another beginning."""
+    cost: float | None
+    cost_after: float | None
+    """The price of the next prompt in dollars, without the change and with it; None where no price is known."""
+    later: float | None
+    """What the change adds to the price of each request after that, as long as the cache holds."""
+    body: Any
+    """The next request as it would be sent, with the parameters of the last one; None where `problem` says why."""
+    problem: str = ""
+
+
+class _Tried(Exception):
+    """The change was made and looked at; now it is taken back."""
+
+
+def preview(state: State, change: str | None, *args: Any, **kwargs: Any) -> Preview:
+    """What a change would do; without one, how things stand. Nothing is recorded."""
+    if change is not None and change not in CHANGES:
+        raise unknown("change", change, tuple(CHANGES))
+    found: list[Preview] = []
+
+    def attempt() -> None:
+        found.append(_foretell(state, change, args, kwargs))
+        raise _Tried
+
+    state.check_open()
+    with suppress(_Tried):
+        state.unit(attempt)
+    return found[0]
+
+
+def _foretell(state: State, change: str | None, args: Any, kwargs: Any) -> Preview:
+    state.read_whole()
+    limits = state.limits()
+    one, cached = in_window(state.view(), limits), _cached(state)
+    try:
+        done = CHANGES[change](state, *args, **kwargs) if change else ()
+    except TypeError as error:
+        raise BadInput(f"{change} does not take this: {error}.") from error
+    decisions = done if isinstance(done, tuple) else (done,)
+    pressed = pressure(state)
+    two, cached_after = in_window(state.view(), limits), _cached(state)
+    body, problem = _next_body(state)  # last: it repairs, as a request does
+    differs = compare(one, two)
+    last = state.log.sent[-1] if state.log.sent else None
+    expired = last is not None and bool(last.time) and state.terms.clock() - last.time >= kept_for(state)
+    return Preview(
+        decisions=tuple(one for one in decisions if isinstance(one, Decision)),
+        before=one.tokens,
+        after=two.tokens,
+        room=limits.limit,
+        trigger=pressed.trigger,
+        due=pressed.due,
+        gone=differs.gone,
+        came=differs.came,
+        changed=differs.changed,
+        cached=cached,
+        cached_after=cached_after,
+        expired=expired,
+        cost=_price(state, one, 0 if expired else cached),
+        cost_after=_price(state, two, 0 if expired else cached_after),
+        later=_price_later(state, one, two),
+        body=body,
+        problem=problem,
+    )
+
+
+def _cached(state: State) -> int:
+    """Tokens at the beginning of the view that the last request had just so."""
+    if not state.log.sent:
+        return 0
+    last, now = state.log.sent[-1], state.view()
+    if state.log.frame(last.version) != state.log.frame():
+        return 0
+    then = show(state.log, last.tip, last.version, state.gauge)
+    pairs = zip(then.rows, now.rows, strict=False)
+    same = len(list(takewhile(lambda pair: pair[0].weight.digest == pair[1].weight.digest, pairs)))
+    tokens = now.overhead + now.frame.tokens + sum(row.tokens for row in now.rows[:same])
+    return round(tokens * state.limits().factor(now.tokens))
+
+
+def _price(state: State, view: View, cached: int) -> float | None:
+    """What a prompt costs of which so much is read from the cache."""
+    model = lookup(state.terms.model) if state.terms.model else None
+    if model is None or model.prices is None:
+        return None
+    read = min(cached, view.tokens)
+    return cost(TokenUsage(input=view.tokens - read, cache_read=read), model)
+
+
+def _price_later(state: State, one: View, two: View) -> float | None:
+    before, after = _price(state, one, one.tokens), _price(state, two, two.tokens)
+    return None if before is None or after is None else after - before
+
+
+def _next_body(state: State) -> tuple[Any, str]:
+    """The next request with the last one's parameters, or why there is none."""
+    last = state.log.sent[-1] if state.log.sent else None
+    try:
+        request = prepare(state, None, None, _params(last))
+        return encode(state, repair(state, request, keep=False)).body, ""
+    except (BadInput, BrokenGrammar, DoesNotFit, NotFound) as error:
+        return None, str(error)
+
+
+def _params(last: Sent | None) -> Mapping[str, Any]:
+    return last.params if last is not None and isinstance(last.params, Mapping) else {}

@@ -1,0 +1,140 @@
+"""Sessions of a store as a tool looks at them: opened as their agent left them, and shown as values for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from fanfold.config.choice import remembered_options
+from fanfold.config.options import Options
+from fanfold.core.errors import NotFound
+from fanfold.core.message import Message
+from fanfold.core.record import Move, Opened, Record, Sent
+from fanfold.core.view import Row, View
+from fanfold.session.open import open_aside
+from fanfold.session.session import Session, Verbs
+from fanfold.stores.store import Store, Tenant
+from fanfold.tokens.models import lookup
+
+ANY_WINDOW = 1 << 40
+"""Where no limit is known, nothing is reduced."""
+
+
+class StoredSessions:
+    """The sessions of one tenant in a store."""
+
+    def __init__(
+        self, store: Store, tenant: str, model: str | None = None, window: int | None = None
+    ) -> None:
+        self.store = store
+        self.tenant = tenant
+        self.model = model
+        self.window = window
+
+    def names(self) -> list[str]:
+        """The sessions kept here."""
+        return self.store.sessions(self.tenant)
+
+    def find(self, name: str) -> None:
+        """Make sure that a session is here."""
+        if not self.store.load(self.tenant, name, most=1).records:
+            raise NotFound(f"There is no session {name!r} here; {_list_names(self.names())}.")
+
+    def records(self, name: str) -> list[Record]:
+        """All that was recorded in a session."""
+        self.find(name)
+        return list(self.store.load(self.tenant, name).records)
+
+    def open(self, name: str) -> Session:
+        """The session as its agent left it: what it was opened with is remembered, else told by what was recorded.
+
+        What the command is told is not remembered: the agent goes on as before.
+        """
+        return open_aside(name, **self._options(self.records(name)))
+
+    def _options(self, records: list[Record]) -> dict[str, Any]:
+        """What the command is told, and what records tell where nothing is remembered: earlier releases wrote less."""
+        last = last_opening(records)
+        options = {"store": self.store, "tenant": self.tenant, "model": self.model, "window": self.window}
+        before = remembered_options(Options(model=self.model, window=self.window, strategy=()), last)
+        known = self.model or before.model
+        model = known or model_of(records)
+        listed = model is not None and lookup(model) is not None
+        if known is None and listed:
+            options["model"] = model
+        if self.window is None and before.window is None and not listed:
+            options["window"] = ANY_WINDOW
+        if last is None or last.dialect is None:
+            options["dialect"] = self._dialect(records)
+        return options
+
+    def _dialect(self, records: list[Record]) -> str:
+        heads = [record.head for record in records if isinstance(record, Move) and record.head]
+        for head in reversed(heads[-20:]):
+            entry = self.store.entry(self.tenant, head)
+            if entry is not None and entry.message.wire is not None:
+                return entry.message.wire.dialect
+        return "openai.chat"
+
+    def message(self, id: str) -> Message | None:
+        """The message of an entry."""
+        entry = self.store.entry(self.tenant, id)
+        return entry.message if entry else None
+
+
+def last_opening(records: list[Record]) -> Opened | None:
+    """What a session remembers of how it was opened."""
+    return next((record for record in reversed(records) if isinstance(record, Opened)), None)
+
+
+def model_of(records: list[Record]) -> str | None:
+    """The model that the last request was made for."""
+    for record in reversed(records):
+        if isinstance(record, Sent):
+            model = record.params.get("model")
+            return model if isinstance(model, str) else None
+    return None
+
+
+def _list_names(names: list[str]) -> str:
+    if not names:
+        return "there are none yet"
+    return f"there are {', '.join(names[:8])}" + (" …" if len(names) > 8 else "")
+
+
+def tenant_of(chat: Verbs) -> Tenant:
+    """The tenant that an open session belongs to, with its store."""
+    return chat._state.terms.tenant
+
+
+def without_any_room(view: View) -> View:
+    """The view without its room, where no window is known."""
+    unlimited = view.room is not None and view.room >= ANY_WINDOW // 2
+    return replace(view, room=None) if unlimited else view
+
+
+def describe(view: View) -> dict[str, Any]:
+    """A view for programs."""
+    return {
+        "tip": view.tip,
+        "tokens": view.tokens,
+        "room": view.room,
+        "rows": [describe_row(row) for row in (view.frame, *view.rows) if row.messages],
+    }
+
+
+def describe_row(row: Row) -> dict[str, Any]:
+    """A row of a view for programs."""
+    return {
+        "id": row.id,
+        "kind": row.kind,
+        "role": row.role,
+        "tokens": row.tokens,
+        "covers": row.covers,
+        "count": row.count,
+        "edits": row.why,
+        "reason": row.reason,
+        "pinned": row.pinned,
+        "messages": row.messages,
+    }

@@ -1,0 +1,2 @@
+-- Keep a summary in another form.
+UPDATE line SET summary = ? WHERE key = ?

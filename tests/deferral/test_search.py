@@ -1,0 +1,70 @@
+"""The search for tools: by name always, by what they do nearly always."""
+
+import pytest
+
+from fanfold.core.record import Frame
+from fanfold.deferral.catalog import Catalog
+from fanfold.deferral.search import split_words, stem
+
+from .everyday import HELD_OUT, SERVERS, Known, define, served, tools
+
+
+def catalog(known: list[Known]) -> Catalog:
+    return Catalog(
+        Frame((), tuple(define(one, "anthropic") for one in known), "anthropic"), "anthropic", every=True
+    )
+
+
+def share_found(found: Catalog, asked: list[Known]) -> float:
+    """The share of tools that a paraphrase finds among the first three."""
+    hits = [one.name in [name for name, _ in found.search.find(one.asked)[:3]] for one in asked]
+    return sum(hits) / len(hits)
+
+
+@pytest.mark.parametrize("count", [10, 94, 400])
+def test_every_tool_is_found_by_its_name(count: int) -> None:
+    known = tools(count)
+    found = catalog(known)
+    assert [one.name for one in known if found.find({"name": one.name}) != (one.name,)] == []
+    assert [
+        one.name for one in known if one.name not in found.find({"query": one.name.replace("_", " ")})[:3]
+    ] == []
+
+
+@pytest.mark.parametrize(("count", "least"), [(10, 1.0), (94, 0.93), (400, 0.98)])
+def test_nearly_every_tool_is_found_by_a_paraphrase(count: int, least: float) -> None:
+    known = tools(count)
+    assert share_found(catalog(known), known) >= least
+
+
+def test_paraphrases_that_nobody_tuned_the_search_for_are_found_as_well() -> None:
+    held = served(HELD_OUT)
+    assert share_found(catalog(served(SERVERS) + held), held) >= 0.92
+
+
+def test_a_name_is_understood_by_its_end_and_in_any_case() -> None:
+    found = catalog(tools(94))
+    assert found.find({"name": "merge_pull_request"}) == ("mcp__github__merge_pull_request",)
+    assert found.find({"query": "MCP__SLACK__ADD_REACTION, browser_click"}) == (
+        "mcp__slack__add_reaction",
+        "mcp__playwright__browser_click",
+    )
+
+
+def test_what_nothing_has_to_do_with_finds_nothing() -> None:
+    assert catalog(tools(94)).find({"query": "xyzzy"}) == ()
+    assert catalog(tools(94)).find({}) == ()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("created", "creation"), ("queries", "query"), ("running", "runs"), ("issues", "issue")],
+)
+def test_forms_of_a_word_are_one_word(one: str, other: str) -> None:
+    assert stem(one) == stem(other)
+
+
+def test_names_are_split_and_japanese_goes_by_pairs_of_letters() -> None:
+    assert split_words("getUserById") == [stem("get"), stem("user"), "id", "getuserbyid"]
+    assert split_words("残業時間") == ["残業", "業時", "時間"]
+    assert split_words("JavaScript")[-1] == "javascript"

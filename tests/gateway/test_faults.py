@@ -1,0 +1,124 @@
+"""What can go wrong, and that an agent goes on all the same."""
+
+import json
+
+import anthropic
+import openai
+import pytest
+from google import genai
+
+from fanfold.core.errors import StoreFailed
+from fanfold.testing.provider import Fail, Provider, Turn
+from tests.gateway.gate import Gate
+from tests.provider.test_sdks import (
+    FAULTS,
+    THOUGHT,
+    Anthropic,
+    Chat,
+    Gemini,
+    Responses,
+    both_ways,
+    each_loop,
+    script,
+)
+
+LONG = "\n".join(f"src/m{line}.py:{line}: found {line * 7}" for line in range(900))
+
+
+@each_loop
+@both_ways
+def test_too_long_is_recovered_before_the_client_hears_of_it(loop, stream):
+    """The gateway believes in the model's own window; the provider takes much less."""
+    with Provider(script, window=24_000) as provider, Gate(provider.url, window=200_000) as gate:
+        talk = loop(gate)
+        talk.output = LONG
+        for _ in range(6):
+            text = talk.take(talk.ask(stream))
+        assert gate.gateway.metrics.count("refused_too_long") > 0
+    assert text == "Found it."
+    assert {each.verdict for each in provider.requests} == {"accepted", "rejected"}
+
+
+@each_loop
+def test_what_cannot_be_made_smaller_is_refused_in_the_clients_dialect(loop):
+    refused = (openai.BadRequestError, anthropic.BadRequestError, genai.errors.ClientError)
+    with Provider(script, window=10) as provider, Gate(provider.url, window=200_000) as gate:
+        talk = loop(gate)
+        with pytest.raises(refused):
+            talk.ask(stream=False)
+    assert {each.verdict for each in provider.requests} == {"rejected"}
+
+
+@pytest.mark.parametrize(("fault", "openais", "anthropics", "status"), FAULTS)
+def test_the_providers_failures_are_the_sdks_own_exceptions(fault, openais, anthropics, status):
+    with Provider([fault] * 4) as provider, Gate(provider.url) as gate:
+        for loop, error in [(Chat, openais), (Responses, openais), (Anthropic, anthropics)]:
+            with pytest.raises(error):
+                loop(gate).ask(stream=False)
+        with pytest.raises(genai.errors.APIError) as raised:
+            Gemini(gate).ask(stream=False)
+    assert raised.value.code == status
+
+
+@each_loop
+def test_a_cut_stream_does_not_pass_for_a_whole_one_and_the_next_try_goes_on(loop):
+    broken = pytest.raises(Exception, match=r"[Cc]onnection|peer closed|incomplete|not completed|payload")
+    whole = Turn("Done.", thinking=THOUGHT)
+    with Provider([Fail.cut(whole, after=2), whole]) as provider, Gate(provider.url, window=32_000) as gate:
+        talk, pool = loop(gate), gate.gateway.conversations.pool
+        with broken:
+            talk.ask(stream=True)
+        assert talk.take(talk.ask(stream=True)) == "Done."
+        (name,) = pool.store.sessions("default")
+        with pool.session(name) as chat:
+            roles = [row.role for row in chat.view().rows]
+    assert [each.verdict for each in provider.requests] == ["failed", "accepted"]
+    assert set(roles) == {"user", "assistant"}
+    assert roles.count("user") == 1
+
+
+@each_loop
+@both_ways
+def test_garbage_is_passed_on_and_recorded_by_nobody(loop, stream):
+    with (
+        Provider([Fail.garbage(), Turn("well", thinking="t")]) as provider,
+        Gate(provider.url, window=32_000) as gate,
+    ):
+        talk = loop(gate)
+        with pytest.raises(
+            (AssertionError, AttributeError, LookupError, TypeError, ValueError, RuntimeError)
+        ):
+            talk.take(talk.ask(stream))
+        assert gate.send("GET", "/healthz")[0] == 200
+        talk.ask(stream)
+    assert [each.verdict for each in provider.requests] == ["failed", "accepted"]
+
+
+def test_a_store_that_fails_stops_no_agent(monkeypatch):
+    def fail(*_, **__):
+        raise StoreFailed("The disk is gone.")
+
+    with Provider(script) as provider, Gate(provider.url) as gate:
+        talk = Chat(gate)
+        talk.take(talk.ask(stream=False))
+        monkeypatch.setattr(gate.gateway.conversations.pool.store, "append", fail)
+        talk.take(talk.ask(stream=True))
+        body = json.dumps({**talk.request, "messages": talk.history}).encode()
+        status, headers, _ = gate.post("/v1/chat/completions", body)
+        assert (status, headers["x-fanfold-bypassed"]) == (200, "failed: StoreFailed")
+        assert b'fanfold_bypassed_total{reason="failed"}' in gate.send("GET", "/metrics")[2]
+        assert provider.requests[-1].raw == body
+        monkeypatch.undo()
+        talk.take(talk.ask(stream=False))
+        assert gate.gateway.metrics.count("managed") == 2
+
+
+def test_a_request_may_ask_to_be_passed_through():
+    with Provider(script) as provider, Gate(provider.url) as gate:
+        body = json.dumps(Chat(gate).request).encode()
+        _, headers, _ = gate.post("/v1/chat/completions", body, x_fanfold_bypass="1")
+        assert headers["x-fanfold-bypassed"] == "asked for"
+        assert gate.gateway.conversations.pool.store.sessions("default") == []
+        _, headers, _ = gate.post("/v1/chat/completions", body)
+        assert headers["x-fanfold-session"]
+        assert headers["x-fanfold-edits"] == "0"

@@ -1,0 +1,240 @@
+"""The JSON API of the inspector: what it tells, and what it changes."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+import fanfold
+from fanfold.cli.app import fanfold as command
+from fanfold.stores.sqlite import SQLite
+from tests.inspector.world import ROWS, Page, Visitor, open_worked
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SQLite]:
+    kept = SQLite(tmp_path / "agent.db")
+    yield kept
+    kept.close()
+
+
+def printed(store: SQLite, *arguments: str) -> Any:
+    """What a command prints with --json."""
+    done = CliRunner().invoke(command, [*arguments, "--json", "--store", f"sqlite:{store.file}"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.output)
+
+
+def elided(visitor: Visitor) -> dict[str, Any]:
+    return next(one for one in visitor.ask("sessions/run/edits") if one["kind"] == "elide")
+
+
+def test_it_tells_what_the_commands_print(store: SQLite) -> None:
+    open_worked(store).close()
+    with Page(store) as page:
+        visitor = page.enter()
+        (one,) = visitor.ask("sessions")
+        (other,) = printed(store, "ls")
+        assert {key: one[key] for key in other if key != "last"} == {
+            k: v for k, v in other.items() if k != "last"
+        }
+        assert visitor.ask("sessions/run/view?full=1") == printed(store, "show", "run")
+        assert visitor.ask("sessions/run/view?full=1&request=2") == printed(
+            store, "show", "run", "--request", "2"
+        )
+        edit = elided(visitor)
+        assert visitor.ask(f"sessions/run/entries/{edit['entry']}")["why"] == printed(
+            store, "why", "run", edit["entry"]
+        )
+        cat = printed(store, "cat", "run", "o1", "--limit", "7")
+        assert visitor.ask("sessions/run/outputs/o1?limit=7")["lines"] == cat["lines"]
+        assert visitor.ask("sessions/run/grep?pattern=row+39&ref=o1") == printed(
+            store, "grep", "run", "row 39", "o1"
+        )
+        uses = printed(store, "cache", "run", "--all")
+        assert [each["cache"] for each in visitor.ask("sessions/run/requests")] == uses
+        assert visitor.ask("sessions/run/requests/3")["cache"] == uses[3]
+
+
+def test_every_row_says_why_it_is_as_it_is(store: SQLite) -> None:
+    chat = open_worked(store)
+    chat.pin(chat.view().rows[0].id)
+    chat.say("And now?")
+    chat.note("plan", "look on")
+    with Page(store) as page:
+        visitor = page.enter()
+        rows = visitor.ask("sessions/run/view")["rows"]
+        assert rows[0]["because"].startswith("Pinned")
+        assert any("Shortened by" in row["because"] and "the whole is kept" in row["because"] for row in rows)
+        assert any(row["because"].startswith("New:") for row in rows)
+        assert rows[-1]["kind"] == "note" or any(row["kind"] == "note" for row in rows)
+        told = visitor.ask("sessions/run")
+        assert [one["entry"] for one in told["pins"]] == [chat.view().rows[0].id]
+        assert told["notes"][0]["text"] == "look on"
+        assert sum(told["picture"].values()) == chat.view().tokens
+
+
+def test_a_page_of_rows_is_a_part_of_all(store: SQLite) -> None:
+    open_worked(store).close()
+    with Page(store) as page:
+        visitor = page.enter()
+        whole = visitor.ask("sessions/run/view")
+        part = visitor.ask("sessions/run/view?offset=3&limit=4")
+        assert part["rows"] == whole["rows"][3:7]
+        assert part["total"] == len(whole["rows"])
+
+
+def test_an_edit_has_before_and_after(store: SQLite) -> None:
+    chat = open_worked(store)
+    rows = [row.id for row in chat.view().rows[1:5]]
+    made = chat.fold(tuple(rows), "Looked at two disks.")
+    with Page(store) as page:
+        visitor = page.enter()
+        told = visitor.ask(f"sessions/run/edits/{made.id}")
+        assert [one["id"] for one in told["covered"]] == rows
+        assert told["covered"][1]["message"]["parts"][0]["parts"][0]["text"].endswith(ROWS[-20:])
+        assert told["shows"][0]["parts"][0]["text"] == "Looked at two disks."
+        under = next(one for one in visitor.ask("sessions/run/edits") if one["under"])
+        assert under["under"] == made.id
+
+
+def test_a_request_has_the_body_that_went_out(store: SQLite) -> None:
+    chat = open_worked(store)
+    chat.say("And now?")
+    sent = dict(chat.request(max_tokens=500))
+    with Page(store) as page:
+        visitor = page.enter()
+        told = visitor.ask("sessions/run/requests/-1")
+        assert told["exact"]
+        assert json.loads("".join(told["lines"])) == sent
+        assert told["same"] > 0
+        assert told["diff"]["came"]
+        assert visitor.ask("sessions/run/bodies/-1")["body"] == sent
+
+
+def test_the_next_body_is_what_the_dry_run_said_for_a_live_session(store: SQLite) -> None:
+    chat = open_worked(store, window=60_000)
+    chat.fold(tuple(row.id for row in chat.view().rows[1:5]), "Looked.")
+    with Page(store) as page:
+        visitor = page.enter()
+        edit = next(one for one in visitor.ask("sessions/run/edits") if one["kind"] == "fold")
+        dry = visitor.tell("run", "undo", edit=edit["id"], dry_run=True)
+        assert chat.view().tokens == dry["before"]
+        assert dry["says"][0].startswith("The next request has")
+        done = visitor.tell("run", "undo", edit=edit["id"])
+        assert done["after"] == dry["after"] == chat.view().tokens
+        promised = visitor.ask("sessions/run/next")["body"]
+        assert dict(chat.request(max_tokens=500)) == promised
+
+
+@pytest.mark.parametrize(
+    ("verb", "fields"),
+    [
+        ("pin", {"what": "Watch the disk"}),
+        ("note", {"name": "plan", "text": "look on"}),
+        ("redo", {}),
+        ("release", {"edit": "UNDONE"}),
+        ("fold", {"covers": "ROWS", "text": "Looked."}),
+        ("rewind", {"to": "ENTRY"}),
+    ],
+)
+def test_each_change_is_what_its_dry_run_said(store: SQLite, verb: str, fields: dict[str, Any]) -> None:
+    chat = open_worked(store)
+    undone = chat.undo()[0].edit.edit  # type: ignore[union-attr]
+    rows = [row.id for row in chat.view().rows]
+    told = {"UNDONE": undone, "ENTRY": rows[3], "ROWS": rows[1:5]}
+    fields = {
+        name: told.get(value, value) if isinstance(value, str) else value for name, value in fields.items()
+    }
+    chat.close()
+    with Page(store) as page:
+        visitor = page.enter()
+        before = visitor.ask("sessions/run/view?full=1")
+        dry = visitor.tell("run", verb, dry_run=True, **fields)
+        assert visitor.ask("sessions/run/view?full=1") == before
+        done = visitor.tell("run", verb, **fields)
+        assert (done["before"], done["after"]) == (dry["before"], dry["after"])
+        assert visitor.ask("sessions/run/view")["tokens"] == dry["after"]
+
+
+def test_a_fork_an_erasure_and_an_export(store: SQLite) -> None:
+    chat = open_worked(store)
+    entry = chat.view().rows[0].id
+    chat.close()
+    with Page(store) as page:
+        visitor = page.enter()
+        assert visitor.tell("run", "fork", name="run/2", dry_run=True)["says"]
+        visitor.tell("run", "fork", name="run/2")
+        assert {one["name"] for one in visitor.ask("sessions")} == {"run", "run/2"}
+        assert visitor.ask("sessions/run%2F2")["name"] == "run/2"
+        _, headers, body = page.send("GET", "/inspector/api/sessions/run/export", cookie=visitor.cookie)
+        assert json.loads(body.splitlines()[0])["kind"] == "session"
+        assert headers["content-disposition"] == 'attachment; filename="run.jsonl"'
+        dry = visitor.tell("run", "erase", entry=entry, reason="a secret", dry_run=True)
+        visitor.tell("run", "erase", entry=entry, reason="a secret", status=400)
+        visitor.tell("run", "erase", entry=entry, reason="a secret", sentence=dry["sentence"])
+        assert "Watch the disk" not in json.dumps(visitor.ask("sessions/run/view?full=1"))
+
+
+def test_search_finds_what_is_hidden(store: SQLite) -> None:
+    open_worked(store).close()
+    with Page(store) as page:
+        visitor = page.enter()
+        found = visitor.ask("sessions/run/search?words=row+399")
+        assert len(found) == 6
+        assert any(one["hidden_by"] for one in found)
+
+
+def test_a_picture_is_shown_and_an_address_is_not_fetched(store: SQLite) -> None:
+    dot = base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()
+    with fanfold.open("pictures", store=store, model="gpt-5.2") as chat:
+        chat.say(
+            "Look.", fanfold.Image("image/png", dot), fanfold.Image(url="https://elsewhere.example/x.png")
+        )
+        row = chat.view().rows[0].id
+    with Page(store) as page:
+        parts = page.enter().ask(f"sessions/pictures/rows/{row}")["messages"][0]["parts"]
+        assert [part.get("src") for part in parts] == [None, f"data:image/png;base64,{dot}", None]
+        assert parts[2]["url"] == "https://elsewhere.example/x.png"
+
+
+def test_what_another_process_writes_is_told_within_a_second(store: SQLite) -> None:
+    chat = open_worked(store)
+    with Page(SQLite(store.file)) as page:
+        visitor = page.enter()
+        connection = HTTPConnection("127.0.0.1", page.port, timeout=5)
+        connection.request("GET", "/inspector/api/events?session=run", headers={"cookie": visitor.cookie})
+        stream = connection.getresponse()
+        first = stream.readline()
+        stream.readline()
+        chat.note("plan", "look on")
+        begun = time.monotonic()
+        second = stream.readline()
+        took = time.monotonic() - begun
+        connection.close()
+        assert first.startswith(b"data: ")
+        assert json.loads(second[6:])["seq"] > json.loads(first[6:])["seq"]
+        assert took < 5
+        assert visitor.ask("sessions/run")["notes"][0]["text"] == "look on"
+
+
+def test_what_is_not_there_is_said_in_a_sentence(store: SQLite) -> None:
+    open_worked(store).close()
+    with Page(store) as page:
+        visitor = page.enter()
+        assert "no session" in visitor.ask("sessions/nobody", 404)["error"]
+        assert visitor.ask("sessions/run/edits/e999", 404)["error"]
+        assert visitor.ask("sessions/run/requests/x", 400)["error"]
+        assert visitor.ask("sessions/run/outputs/o999", 404)["error"]
+        assert visitor.ask("sessions/run/grep?pattern=(", 400)["error"]
+        assert visitor.ask("sessions/run/melt", 404)["error"]
+        assert visitor.tell("run", "melt", status=404)["error"]
+        assert visitor.tell("run", "undo", status=404, edit="e999")["error"]

@@ -1,0 +1,174 @@
+"""Nobody but the holder of a link sees anything, nobody else's page changes anything, and reading is only reading."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import fanfold
+from fanfold.core.errors import BadSetting
+from fanfold.inspector.running import listen
+from fanfold.stores.sqlite import SQLite
+from tests.inspector.world import TOKEN, Page, open_worked
+
+GOOD = {"x-fanfold-inspector": "1", "content-type": "application/json"}
+NOTE = json.dumps({"name": "plan", "text": "look on"}).encode()
+PATH = "/inspector/api/sessions/run/note"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SQLite]:
+    kept = SQLite(tmp_path / "agent.db")
+    open_worked(kept).close()
+    yield kept
+    kept.close()
+
+
+def test_without_the_cookie_nothing_is_told(store: SQLite) -> None:
+    with Page(store) as page:
+        for path in ("sessions", "sessions/run", "about", "events?session=run", "sessions/run/export"):
+            status, _, body = page.send("GET", f"/inspector/api/{path}")
+            assert status == 401
+            assert b"Watch" not in body
+        assert page.send("GET", "/inspector/api/sessions", cookie="fanfold=x; a=b")[0] == 401
+        assert page.send("POST", PATH, NOTE, **GOOD)[0] == 401
+
+
+def test_a_link_works_once(store: SQLite) -> None:
+    with Page(store) as page:
+        _, headers, _ = page.send("GET", f"/?token={TOKEN}")
+        assert "HttpOnly" in headers["set-cookie"]
+        assert "SameSite=Strict" in headers["set-cookie"]
+        assert page.send("GET", f"/?token={TOKEN}")[0] == 401
+        assert page.send("GET", "/?token=wrong")[0] == 401
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", "", "127.0.0.1.evil.example", "localhost@evil"]
+)
+def test_a_strange_name_is_refused(store: SQLite, host: str) -> None:
+    with Page(store) as page:
+        visitor = page.enter()
+        assert page.send("GET", "/inspector/api/sessions", cookie=visitor.cookie, host=host)[0] == 421
+        assert page.send("GET", "/", host=host)[0] == 421
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"content-type": "application/json"},
+        {"x-fanfold-inspector": "1", "content-type": "text/plain"},
+        {**GOOD, "origin": "https://evil.example"},
+        {**GOOD, "origin": "null"},
+        {**GOOD, "sec-fetch-site": "cross-site"},
+        {**GOOD, "sec-fetch-site": "same-site"},
+    ],
+)
+def test_a_page_of_another_site_cannot_write(store: SQLite, headers: dict[str, str]) -> None:
+    with Page(store) as page:
+        visitor = page.enter()
+        status, _, _ = page.send("POST", PATH, NOTE, cookie=visitor.cookie, **headers)
+        assert status in (403, 415)
+        assert visitor.ask("sessions/run")["notes"] == []
+
+
+def test_no_other_site_is_given_leave(store: SQLite) -> None:
+    with Page(store) as page:
+        visitor = page.enter()
+        told = {"cookie": visitor.cookie, "origin": "https://evil.example"}
+        for method in ("GET", "OPTIONS"):
+            _, headers, _ = page.send(method, "/inspector/api/sessions", **told)
+            assert not [name for name in headers if name.startswith("access-control")]
+
+
+def test_every_answer_forbids_inline_script_and_other_hosts(store: SQLite) -> None:
+    with Page(store) as page:
+        visitor = page.enter()
+        for path in (
+            "/",
+            "/inspector/app.js",
+            "/inspector/api/sessions",
+            "/nowhere",
+            "/inspector/api/events",
+        ):
+            if path.endswith("events"):
+                continue
+            _, headers, _ = page.send("GET", path, cookie=visitor.cookie)
+            policy = headers["content-security-policy"]
+            assert "default-src 'none'" in policy
+            assert "unsafe" not in policy
+            assert "frame-ancestors 'none'" in policy
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["cache-control"] == "no-store"
+
+
+def test_reading_changes_nothing_and_a_write_is_refused(store: SQLite) -> None:
+    before = content(store.file)
+    with Page(store, write=False) as page:
+        visitor = page.enter()
+        for path in ("", "/view", "/edits", "/requests", "/requests/0", "/outputs", "/next", "/ledger"):
+            visitor.ask(f"sessions/run{path}")
+        dry = visitor.tell("run", "note", name="plan", text="look on", dry_run=True)
+        assert dry["after"] > dry["before"]
+        for verb, fields in {
+            "note": {"name": "plan", "text": "look on"},
+            "undo": {},
+            "fork": {"name": "other"},
+            "erase": {"entry": "x", "reason": "y"},
+        }.items():
+            assert "--write" in visitor.tell("run", verb, status=403, **fields)["error"]
+        assert not visitor.ask("about")["write"]
+    assert content(store.file) == before
+
+
+def content(file: Path) -> list[str]:
+    """All that sessions have written; where entries are found is noted by the store itself, in its own time."""
+    with closing(sqlite3.connect(file)) as connection:
+        lines = list(connection.iterdump())
+    found = [line for line in lines if line.startswith(('INSERT INTO "line"', 'INSERT INTO "checkpoint"'))]
+    assert found
+    return found
+
+
+def test_tenants_are_sealed(store: SQLite) -> None:
+    with fanfold.open("secret", store=store, tenant="other", model="gpt-5.2") as chat:
+        chat.say("A secret of another tenant.")
+    with Page(store, tokens={TOKEN: ("default",), "b" * 30: ("other",)}) as page:
+        one, two = page.enter(), page.enter("b" * 30)
+        assert [each["name"] for each in one.ask("sessions")] == ["run"]
+        assert [each["name"] for each in two.ask("sessions")] == ["secret"]
+        assert one.ask("sessions?tenant=other", 404)
+        assert one.ask("sessions/secret?tenant=other", 404)
+        assert one.ask("sessions/secret", 404)
+        assert two.ask("sessions/run", 404)
+        status, _, _ = page.send(
+            "GET", "/inspector/api/events?session=secret&tenant=other", cookie=one.cookie
+        )
+        assert status == 404
+
+
+@pytest.mark.parametrize(
+    "path", ["/inspector/../app.py", "/inspector/%2e%2e/app.py", "/inspector/vendor/../../app.py"]
+)
+def test_only_files_of_the_bundle_are_served(store: SQLite, path: str) -> None:
+    with Page(store) as page:
+        assert page.send("GET", path)[0] == 404
+
+
+def test_a_body_that_is_too_large_or_no_json_is_refused(store: SQLite) -> None:
+    with Page(store) as page:
+        visitor = page.enter()
+        assert page.send("POST", PATH, b"{", cookie=visitor.cookie, **GOOD)[0] == 400
+        assert page.send("POST", PATH, b"[]", cookie=visitor.cookie, **GOOD)[0] == 400
+        assert page.send("POST", PATH, b" " * (1 << 21), cookie=visitor.cookie, **GOOD)[0] == 413
+        assert page.send("PUT", PATH, NOTE, cookie=visitor.cookie, **GOOD)[0] == 405
+
+
+def test_it_listens_on_this_machine_only() -> None:
+    with pytest.raises(BadSetting, match="tunnel"):
+        listen("0.0.0.0", 0)

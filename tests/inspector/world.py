@@ -1,0 +1,107 @@
+"""A store with sessions, an inspector on it, and a plain HTTP client that has its cookie."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import quote
+
+import fanfold
+from fanfold.inspector.app import Inspector
+from fanfold.inspector.running import make_server
+from fanfold.strategies.elide import elide
+from fanfold.testing import called, replied, response
+
+TOKEN = "a-token-for-the-tests-of-the-inspector"
+ROWS = "\n".join(f"row {n}: the disk hums and all is well" for n in range(400))
+WICKED = "</script><script>document.title='stolen'</script><img src=x onerror=\"document.title='stolen'\">"
+
+
+def work(chat: fanfold.Session, steps: int = 6, *, bills: bool = True) -> None:
+    """Look at a disk, again and again: every output is long."""
+    chat.say("Watch the disk, and tell me when it hums. " + WICKED)
+    for step in range(steps):
+        counted = chat.request(max_tokens=500).sent.tokens
+        call = called(f"c{step}", "look", json.dumps({"disk": step}))
+        body = replied(f"I look at disk {step}.", call)
+        chat.receive(response(body, prompt=counted + 3 if bills else None))
+        chat.answer(f"c{step}", f"disk {step} {WICKED}\x1b[31m red\n{ROWS}")
+    chat.request(max_tokens=500)
+
+
+def open_worked(store: Any, name: str = "run", **options: Any) -> fanfold.Session:
+    """A session in which old outputs were shortened."""
+    given = {"model": "gpt-5.2", "window": 9_000, "strategy": elide(keep=1), "on_moved": "reapply", **options}
+    chat = fanfold.open(name, store=store, **given)
+    work(chat)
+    return chat
+
+
+class Page:
+    """An inspector on a free port."""
+
+    def __init__(self, store: Any, *, write: bool = True, tokens: Any = None, **options: Any) -> None:
+        self.inspector = Inspector(store, tokens or {TOKEN: ("default",)}, write=write, **options)
+
+    def __enter__(self) -> Page:
+        self._bound = socket.create_server(("127.0.0.1", 0))
+        self.port = self._bound.getsockname()[1]
+        self._server = make_server(self.inspector)
+        self._thread = threading.Thread(target=self._server.run, args=([self._bound],), daemon=True)
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.005)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.should_exit = True
+        self._thread.join(10)
+        self._bound.close()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def send(
+        self, method: str, path: str, body: bytes | None = None, **headers: str
+    ) -> tuple[int, dict[str, str], bytes]:
+        """One request, as plainly as can be."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            told = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, path, body, told)
+            answer = connection.getresponse()
+            return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
+        finally:
+            connection.close()
+
+    def enter(self, token: str = TOKEN) -> Visitor:
+        """Come in by the link."""
+        status, headers, _ = self.send("GET", f"/?token={token}")
+        assert status == 200
+        return Visitor(self, headers["set-cookie"].partition(";")[0])
+
+
+class Visitor:
+    """Somebody who came in by a link."""
+
+    def __init__(self, page: Page, cookie: str) -> None:
+        self.page, self.cookie = page, cookie
+
+    def ask(self, path: str, status: int = 200) -> Any:
+        """Read something of the API."""
+        found, _, body = self.page.send("GET", f"/inspector/api/{path}", cookie=self.cookie)
+        assert found == status, body
+        return json.loads(body)
+
+    def tell(self, session: str, verb: str, /, status: int = 200, **fields: Any) -> Any:
+        """Change something."""
+        told = {"cookie": self.cookie, "x-fanfold-inspector": "1", "content-type": "application/json"}
+        path = f"/inspector/api/sessions/{quote(session, safe='')}/{verb}"
+        found, _, body = self.page.send("POST", path, json.dumps(fields).encode(), **told)
+        assert found == status, body
+        return json.loads(body)

@@ -1,0 +1,120 @@
+"""What a change would do is told before it is made, and then it is what happens."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import fanfold
+from fanfold.strategies.elide import elide
+from fanfold.testing import called, replied, response
+
+LONG = "\n".join(f"line {n}: all is well with the disk" for n in range(400))
+DIALECTS = ["openai.chat", "openai.responses", "anthropic", "gemini"]
+
+
+def worked(**options: Any) -> fanfold.Session:
+    """A session in which old outputs were elided."""
+    given = {"model": "gpt-5.2", "window": 9_000, "strategy": elide(keep=1), **options}
+    chat = fanfold.open("run", **given)
+    chat.say("Watch the disk.")
+    for step in range(6):
+        chat.request(max_tokens=500)
+        chat.receive(
+            response(replied(f"I look, {step}.", called(f"c{step}", "look", json.dumps({"n": step}))))
+        )
+        chat.answer(f"c{step}", f"{step}: {LONG}")
+    chat.request(max_tokens=500)
+    return chat
+
+
+def test_an_undo_does_what_its_preview_said() -> None:
+    chat = worked()
+    edit = next(one.decision.id for one in chat.edits() if one.kind == "elide")
+    told = chat.preview("undo", edit)
+    before = chat.view().tokens
+    assert told.before == before < told.after
+    assert told.body is not None
+    chat.undo(edit)
+    assert chat.view().tokens == told.after
+    assert chat.preview().body == told.body
+    assert LONG.splitlines()[200] in json.dumps(told.body)
+
+
+def test_a_preview_changes_nothing() -> None:
+    chat = worked()
+    records = len(chat._state.log.records)
+    seen, head = str(chat.view()), chat.head
+    edits = chat.edits()
+    chat.preview("undo", edits[0].decision.id)
+    chat.preview("rewind", turns=1)
+    chat.preview("note", "plan", "look on")
+    assert (str(chat.view()), chat.head, chat.edits()) == (seen, head, edits)
+    assert len(chat._state.log.records) == records
+
+
+def test_what_cannot_be_done_is_refused_as_the_change_itself_is() -> None:
+    chat = worked()
+    with pytest.raises(fanfold.NotFound):
+        chat.preview("undo", "e999")
+    with pytest.raises(fanfold.BadInput, match="fold"):
+        chat.preview("melt")
+    with pytest.raises(fanfold.BadInput):
+        chat.preview("pin")
+    assert chat.edits()
+
+
+def test_a_change_at_the_beginning_costs_the_cache() -> None:
+    chat = worked()
+    edit = next(one.decision.id for one in chat.edits() if one.kind == "elide")
+    told = chat.preview("undo", edit)
+    assert told.cached_after < told.cached
+    assert told.cost is not None
+    assert told.cost_after is not None
+    assert told.cost_after > told.cost
+    assert chat.preview("note", "plan", "look on").cached_after == told.cached
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_past_body_is_written_again_just_as_it_went_out(dialect: str) -> None:
+    chat = fanfold.open("run", dialect=dialect, window=4_000, strategy="drop_oldest")
+    bodies = []
+    for turn in range(8):
+        chat.say(f"Turn {turn}: " + "look at the disk again. " * 60)
+        bodies.append(dict(chat.request(max_tokens=200)))
+        chat.add(fanfold.Message("assistant", (fanfold.Text(f"All is well, {turn}. " * 20),)))
+    assert any(one.kind == "drop" for one in chat.edits())
+    for number, body in enumerate(bodies):
+        found = chat.body(number)
+        assert found.exact
+        assert found.body == body
+    assert chat.preview().problem == ""
+
+
+def test_edits_tell_what_became_of_them() -> None:
+    chat = worked()
+    first, *_ = [one.decision.id for one in chat.edits() if one.kind == "elide"]
+    chat.undo(first)
+    undone = next(one for one in chat.edits() if one.decision.id == first)
+    assert (undone.fate, undone.free) == ("undone", False)
+    assert undone.undone_by
+    chat.release(first)
+    assert next(one for one in chat.edits() if one.decision.id == first).free
+    chat.redo(first)
+    assert next(one for one in chat.edits() if one.decision.id == first).fate == "stands"
+    rows = [row.id for row in chat.view().rows[1:5]]
+    chat.fold(tuple(rows), "Looked at the disk.")
+    assert next(one for one in chat.edits() if one.decision.id == first).fate == "covered"
+    pin = chat.pin(chat.view().rows[0].id)
+    assert next(one for one in chat.edits() if one.decision.id == pin.id).fate == "stands"
+
+
+def test_requests_tell_their_bills_and_the_edits_before_them() -> None:
+    chat = worked()
+    found = chat.requests()
+    assert [one.number for one in found] == list(range(7))
+    assert found[0].usage is None
+    made = {id for one in found for id in one.edits}
+    assert made == {one.decision.id for one in chat.edits()}
