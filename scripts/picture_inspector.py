@@ -27,7 +27,23 @@ from fanfold.testing import called, replied, response  # noqa: E402
 from tests.browser import found, opened  # noqa: E402
 
 FILES = ("parser.py", "lexer.py", "tokens.py", "errors.py", "tree.py", "printer.py")
-WORDS = "node token line column parse error expected found offset match tree child value name scope".split()
+WORDS = [
+    "node",
+    "token",
+    "line",
+    "column",
+    "parse",
+    "error",
+    "expected",
+    "found",
+    "offset",
+    "match",
+    "tree",
+    "child",
+    "value",
+    "name",
+    "scope",
+]
 SYSTEM = "You fix bugs in a small Python parser. Run the tests after every change."
 TOOL = {"type": "function", "function": {"name": "read", "parameters": {"type": "object", "properties": {}}}}
 BEGUN = 1_790_000_000.0
@@ -55,22 +71,33 @@ def play(chat: fanfold.Session, steps: int, seconds: list[float]) -> None:
         call = called(f"c{step}", "run" if runs else "read", json.dumps({"path": file, "from": step * 40}))
         said = "I run the tests again." if runs else f"I read {file} to see where the column is lost."
         body = response(replied(said, call), prompt=counted, output=60)
-        body["usage"]["prompt_tokens_details"] = {"cached_tokens": before if before <= counted else counted // 5}
+        body["usage"]["prompt_tokens_details"] = {
+            "cached_tokens": before if before <= counted else counted // 5
+        }
         before = counted // 128 * 128
         chat.receive(body)
         failed = f"FAILED tests/test_parser.py::test_column_{step} - assert {step} == {step + 1}\n" * 4
         chat.answer(f"c{step}", failed if runs else f"# {file}\n{source(step, 60 + step % 3 * 70)}")
     chat.request(max_tokens=2_000)
-    chat.note("plan", "1. reproduce the wrong column  2. follow it through lexer.py  3. repair and run the tests")
+    chat.note(
+        "plan", "1. reproduce the wrong column  2. follow it through lexer.py  3. repair and run the tests"
+    )
 
 
 @contextmanager
 def served(folder: Path) -> Iterator[Window]:
     """The inspector on a store with a few sessions."""
     store, seconds = SQLite(folder / "agent.db"), [BEGUN]
-    options: dict[str, Any] = {"store": store, "model": "gpt-5.2", "system": SYSTEM, "clock": lambda: seconds[0]}
+    options: dict[str, Any] = {
+        "store": store,
+        "model": "gpt-5.2",
+        "system": SYSTEM,
+        "clock": lambda: seconds[0],
+    }
     for name, steps, window in (("docs-review", 6, 48_000), ("nightly-triage", 24, 32_000)):
-        with fanfold.open(name, window=window, tools=[TOOL], labels={"client": "claude-code"}, **options) as chat:
+        with fanfold.open(
+            name, window=window, tools=[TOOL], labels={"client": "claude-code"}, **options
+        ) as chat:
             play(chat, steps, seconds)
     chat = fanfold.open("fix-parser", window=24_000, tools=[TOOL], **options)
     play(chat, 42, seconds)
@@ -117,7 +144,11 @@ def main(folder: Path, **options: Any) -> None:
         return
     folder.mkdir(parents=True, exist_ok=True)
     look = {"viewport": {"width": 1_280, "height": 860}, **options}
-    with tempfile.TemporaryDirectory() as place, served(Path(place)) as window, opened(window.url, **look) as seen:
+    with (
+        tempfile.TemporaryDirectory() as place,
+        served(Path(place)) as window,
+        opened(window.url, **look) as seen,
+    ):
         seen.page.get_by_role("heading", name="sessions").wait_for()
         shoot(seen.page, folder)
         assert seen.complaints == [], seen.complaints

@@ -6,6 +6,7 @@ import { Bar, Message, Wait, ago, clock, label, many, number, plain, to, useAsk,
 const WHAT = { fold: "Summary", drop: "Left out", elide: "Shortened", repair: "Repaired", pin: "Pin", note: "Note" };
 const HUES = { fold: "hue4", drop: "hue5", elide: "hue2", repair: "hue0" };
 const FATES = { stands: "hides it now", undone: "brought back", covered: "under a later edit", elsewhere: "on another path" };
+const LEADS = { stands: "It stands.", undone: "It was undone: the model sees what it hid.", covered: "It lies under a later edit.", elsewhere: "It was made on another path." };
 const by = (edit) => (edit.by === "person" ? "you" : edit.why || edit.by);
 
 export function buttonsFor(edit, change) {
@@ -58,7 +59,7 @@ export function Edit({ name, id }) {
     document.getElementById("from-" + line.entries[0])?.scrollIntoView({ block: "center", behavior: "smooth" });
   };
   return html`<h1>${WHAT[edit.kind]}: edit ${edit.id}</h1>
-    <p class="lead">Made by ${by(edit)}${edit.time ? ", " + clock(edit.time) : ""}. It ${FATES[edit.fate]}. ${edit.before ? "The window went from " + number(edit.before) + " to " + number(edit.after) + " tokens." : ""}</p>
+    <p class="lead">Made by ${by(edit)}${edit.time ? ", " + clock(edit.time) : ""}. ${LEADS[edit.fate]} ${edit.before ? "The window went from " + number(edit.before) + " to " + number(edit.after) + " tokens." : ""}</p>
     <div class="buttons">${buttonsFor(edit, change)}<a class="button quiet" href=${to(name, "hidden")}>All edits</a>${edit.under ? html`<a class="button quiet" href=${to(name, "edit", edit.under)}>It lies under ${edit.under}</a>` : null}</div>
     <div class="halves">
       <section aria-label="Before"><h2>Before: ${many(edit.total, "message")}</h2>

@@ -35,7 +35,7 @@ export function Sessions() {
         <thead><tr><th scope="col">Session</th><th scope="col">Window</th><th scope="col" class="n">Messages</th><th scope="col" class="n less">Requests</th><th scope="col" class="n less">Edits</th><th scope="col" class="n less">From cache</th><th scope="col" class="n">Cost</th><th scope="col" class="less">Last seen</th></tr></thead>
         <tbody>${rows.map(({ one, depth }) => html`<tr key=${one.name} class=${depth ? "child" : ""}>
           <td><a href=${to(one.name, "now")}><b>${one.name}</b></a><br /><small>${[depth ? "from " + one.parent : "", one.client, one.model].filter(Boolean).join(" · ") || "no model yet"}</small></td>
-          <td title="The last request, as a share of the room for it"><${Bar} share=${one.fill} kind=${tone(one.fill)} /><small>${one.room ? percent(one.fill) + " of " + number(one.room) : number(one.tokens) + " tokens"}</small></td>
+          <td title="The last request, as a share of the room for it"><${Bar} share=${one.fill} kind=${tone(one.fill)} /><small>${!one.tokens ? "no request yet" : one.room ? percent(one.fill) + " of " + number(one.room) : number(one.tokens) + " tokens"}</small></td>
           <td class="n">${number(one.messages)}</td><td class="n less">${number(one.requests)}</td><td class="n less">${number(one.edits)}</td>
           <td class="n less">${one.prompt ? percent(one.cached_share) : "–"}</td><td class="n">${dollars(one.cost)}</td><td class="less">${ago(one.seen)}</td>
         </tr>`)}</tbody></table></div>` : html`<p class="remark">${asked.value.length ? "No session is called so." : "There are no sessions here yet. This page shows them as soon as something is written to the store."}</p>`}
