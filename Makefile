@@ -42,6 +42,7 @@ bench: .venv/.test ## every figure as a ratio, measured side by side [MESSAGES=2
 	@.venv/bin/python bench/outputs.py
 	@.venv/bin/python bench/stores.py $(MESSAGES)
 	@.venv/bin/python bench/writers.py
+	@.venv/bin/python bench/leaks.py $(MESSAGES)
 	@.venv/bin/python bench/postgres.py
 
 bench-peers: .venv/.test ## fanfold and its peers on your conversations: DATA="folder …" [WINDOW=32k]

@@ -188,3 +188,20 @@ def test_tools_that_a_rest_body_had_not_are_sent_where_rest_has_them() -> None:
 def test_a_body_that_is_no_object_is_refused_with_a_sentence(body: bytes) -> None:
     with pytest.raises(BadInput):
         read_request("POST", "/v1/messages", {}, body)
+
+
+@pytest.mark.parametrize(
+    "model", ["../keys", "a/b", "a?x=1", "a#b", "a%2e", "", None, "a:b", "models/../x", " a"]
+)
+def test_no_model_leads_to_another_path(model: str | None) -> None:
+    with pytest.raises(BadInput, match="cannot stand in a path"):
+        write_request("gemini", {"model": model, "contents": []})
+
+
+@pytest.mark.parametrize(
+    ("model", "path"),
+    [("models/gemini-3-pro", "models/gemini-3-pro"), ("tunedModels/my-1", "tunedModels/my-1")],
+)
+def test_a_model_may_come_with_the_kind_of_its_name(model: str, path: str) -> None:
+    form = write_request("gemini", {"model": model, "contents": []})
+    assert form.path == f"/v1beta/{path}:generateContent"

@@ -7,7 +7,10 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,19 +41,24 @@ print(json.dumps([seen[500], seen[5_000], pool.counters.open, pool.counters.byte
 """
 
 WRITER = """
-import random, sys
-from fanfold import Pool, Postgres, SQLite
+import json, random, sys
+from hashlib import sha256
+from fanfold import Pool, Postgres, SQLite, drop_oldest
 
 place, schema, writer, sessions, each = sys.argv[1:4] + [int(number) for number in sys.argv[4:]]
 random.seed(writer)
 store = Postgres(place, schema=schema) if schema else SQLite(place)
-pool = Pool(store, memory=1 << 20, window=50_000, dialect="openai.chat")
+terms = {"window": 2_000, "meter": "characters/4", "strategy": drop_oldest(), "dialect": "openai.chat"}
+pool = Pool(store, memory=1 << 20, **terms)
 for number in range(each):
     name = f"run {random.randrange(sessions)}"
     with pool.session(name) as chat:
-        chat.say(f"<{writer}:{number}>")
-        chat.request()
-    print(name, f"<{writer}:{number}>", flush=True)
+        chat.say(f"<{writer}:{number}>" + " word" * 200)
+        messages = chat.request(max_tokens=100)["messages"]
+        edits = chat._state.log.next_edit()
+    sums = [sha256(json.dumps(message).encode()).hexdigest()[:16] for message in messages]
+    print("sent", json.dumps([name, edits, sums]), flush=True)
+    print("said", json.dumps([name, f"<{writer}:{number}>"]), flush=True)
 """
 
 
@@ -93,12 +101,35 @@ def nothing_is_lost(place: str, schema: str, store: Callable[[], Store], session
         told += writer.communicate()[0].splitlines()
     assert [writer.returncode for writer in writers[1:]] == [0, 0]
     said = whole(store())
-    for name, text in (line.rsplit(" ", 1) for line in told if line.endswith(">")):
+    for name, text in lines_of("said", told):
         assert said[name].count(text) == 1, f"{text} in {name}"
     for name, text in said.items():
         for number in range(3):
             mine = [int(found) for found in re.findall(rf"<{number}:(\d+)>", text)]
             assert mine == sorted(set(mine)), f"{name} has them twice, or out of order"
+    each_goes_on(lines_of("sent", told))
+
+
+def lines_of(kind: str, told: list[str]) -> list[list[Any]]:
+    """What the writers told of, one kind of it; the last line of one that was killed may be torn."""
+    found = list[list[Any]]()
+    for line in told:
+        if line.startswith(f"{kind} "):
+            with suppress(json.JSONDecodeError):
+                found.append(json.loads(line.removeprefix(f"{kind} ")))
+    return found
+
+
+def each_goes_on(requests: list[list[Any]]) -> None:
+    """Between two edits, a request of a session begins with the one before, whichever process sent it."""
+    between: dict[tuple[str, str], list[list[str]]] = {}
+    for name, edits, messages in requests:
+        between.setdefault((name, edits), []).append(messages)
+    assert len({edits for _, edits in between}) > 1, "nothing was reduced, so that no edit was looked at"
+    assert sum(len(some) > 1 for some in between.values()) > 10, "hardly any request came after another"
+    for (name, edits), some in between.items():
+        for one, next in pairwise(sorted(some, key=len)):
+            assert next[: len(one)] == one, f"{name} before edit {edits}"
 
 
 @pytest.mark.slow

@@ -36,6 +36,7 @@ class World:
             **told,
             "tools": self.kind.tools,
             "recall": False,
+            "volatile": False,
             "store": self.store,
             "clock": lambda: self.now,
         }

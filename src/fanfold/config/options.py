@@ -54,6 +54,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     filters: tuple[Filter, ...] | None = None
     recall: bool | None = None
     defer: float | None = None
+    volatile: tuple[str, ...] | bool | None = None
     meter: Meter | None = None
     summarizer: Any = None
     summarizer_window: int | None = None
@@ -172,6 +173,10 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         lambda value: isinstance(value, bool) or (isinstance(value, int | float) and -1 <= value < 1),
         "True, False, or the share of the window that the schemas of tools may take, such as 0.1",
     ),
+    "volatile": (
+        lambda value: isinstance(value, bool | str) or (_is_list(value) and all(map(_is_text, value))),
+        "a text that stands in the lines that change, a list of such texts, True or False",
+    ),
     "summarizer": (
         _is_summarizer,
         "the name of a model, a client of its SDK, a Model, or a function of a question",
@@ -237,6 +242,9 @@ MAKERS: dict[str, Callable[[Any], Any]] = {
         value, "A filter", "filters", "text", "tool", "arguments", result="text | None"
     ),
     "meter": lambda value: meter_for(value, None),
+    "volatile": lambda value: (
+        value if isinstance(value, bool) else (value,) if isinstance(value, str) else tuple(value)
+    ),
     "defer": lambda value: (0.0 if value else -1.0) if isinstance(value, bool) else float(value),
     "summarizer": _summarizer,
 }

@@ -14,6 +14,7 @@ from fanfold.core.edit import RECALL
 from fanfold.core.message import Message, Text
 from fanfold.core.record import Frame
 from fanfold.deferral.search import ToolSearch, is_verb
+from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import Function, Tool, functions, write
 from fanfold.text.cutting import short
 
@@ -60,7 +61,7 @@ class Catalog:
         self.frame = frame
         """The frame as it is without deferral."""
         self.dialect = dialect
-        self.pieces = list(_pieces(frame, dialect))
+        self.pieces = split_tools(frame, dialect)
         self.searches = any(_is_search(piece.body) for piece in self.pieces)
         """Whether the caller brought a search for tools of its own."""
         self.every = every and not self.searches
@@ -123,7 +124,7 @@ class Catalog:
 
     def rebuild(self, pieces: Iterable[ToolBody], *more: Message) -> Frame:
         """The frame with these tools, and more system prompt."""
-        return replace(self.frame, system=(*self.frame.system, *more), tools=tuple(_bodies(pieces)))
+        return replace(self.frame, system=(*self.frame.system, *more), tools=tuple(join_tools(pieces)))
 
     @cached_property
     def finder(self) -> list[ToolBody]:
@@ -134,6 +135,11 @@ class Catalog:
 def _is_search(body: Any) -> bool:
     kind = body.get("type") if isinstance(body, Mapping) else None
     return isinstance(kind, str) and (kind == NATIVE or kind.startswith("tool_search_tool_"))
+
+
+def split_tools(frame: Frame, dialect: str) -> list[ToolBody]:
+    """The tools of a frame, each by itself."""
+    return list(_pieces(frame, dialect)) if dialect in DIALECTS else []
 
 
 def _pieces(frame: Frame, dialect: str) -> Iterator[ToolBody]:
@@ -157,7 +163,7 @@ def _around(body: Any) -> str | None:
     return next((key for key in keys if isinstance(body.get(key), list)), None)
 
 
-def _bodies(pieces: Iterable[ToolBody]) -> Iterator[Any]:
+def join_tools(pieces: Iterable[ToolBody]) -> Iterator[Any]:
     """Definitions as a request has them; what stands together in one object is put there again."""
     together: dict[str, list[Any]] = {}
     for piece in pieces:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -21,6 +21,7 @@ from fanfold.dialects.http.events import wire_bytes
 from fanfold.dialects.http.request import HttpRequest
 from fanfold.dialects.registry import dialect_named, facts, request_fields
 from fanfold.dialects.tools import function_names
+from fanfold.gateway.compaction import Reference, asks_for_summary, expand, new_reference
 from fanfold.gateway.headers import Headers
 from fanfold.gateway.hidden import (
     HiddenRound,
@@ -88,6 +89,10 @@ class Conversations:
         """The session that each claim and first message led to."""
         self._rounds: OrderedDict[tuple[str, str], Rounds] = OrderedDict()
         """What clients were not told, by tenant and session."""
+        self._replies: OrderedDict[tuple[str, str], str] = OrderedDict()
+        """The session in which each stored response was given, by tenant and the response's id."""
+        self._summarized: OrderedDict[tuple[str, str], str] = OrderedDict()
+        """The session that a client had summarized, by tenant and claim."""
 
     def _lease(self, name: str, holder: Holder, request: HttpRequest) -> Lease:
         chosen = {"window": holder.window, "strategy": holder.strategy}
@@ -98,6 +103,11 @@ class Conversations:
 
     def find(self, headers: Headers, holder: Holder, request: HttpRequest) -> str:
         """The name of the session that a request belongs to; a new one where it belongs to none."""
+        request, meant = expand(request)
+        if meant is not None:
+            return meant
+        if isinstance(previous := request.body.get("previous_response_id"), str):
+            return self._find_reply(holder.tenant, previous)
         identity = identify(headers, request)
         if identity.claim is not None:
             return self._find_claimed(identity, holder, request)
@@ -116,22 +126,42 @@ class Conversations:
                 request.body, tenant=holder.tenant, dialect=request.dialect, hint=identity.name
             )
             own = [session for session in found.candidates if identity.owns(session)]
+            if not own and _offers_tools(request) and (begun := self._summarized.pop(key[:2], None)):
+                own = [begun]  # the client begins anew with a summary of this one
             if not own and not _offers_tools(request) and _is_small(request, holder):
                 raise Unmanaged("side call")
             name = own[0] if own else identity.name
-            self._names[key] = name
-        self._names.move_to_end(key)
-        while len(self._names) > _KEPT_NAMES:
-            self._names.popitem(last=False)
+        _keep(self._names, key, name)
+        if asks_for_summary(request):
+            _keep(self._summarized, key[:2], name)
         return name
+
+    def _find_reply(self, tenant: str, reply: str) -> str:
+        if (tenant, reply) not in self._replies:
+            raise Unmanaged("stored elsewhere")
+        return self._replies[tenant, reply]
+
+    def knows(self, tenant: str, reply: str) -> bool:
+        """Whether a response was given to this tenant."""
+        return (tenant, reply) in self._replies
+
+    def refer(self, name: str, holder: Holder, request: HttpRequest) -> Reference:
+        """Record a history, and make a reference to it that a client can send in its place."""
+        reference = new_reference(name)
+        with self._lease(name, holder, request) as chat:
+            chat.merge(put_back(expand(request)[0], self._rounds.get((holder.tenant, name), ())))
+            chat.receive(Reply((), id=reference.reply))
+        _keep(self._replies, (holder.tenant, reference.reply), name)
+        return reference
 
     def prepare(self, name: str, holder: Holder, request: HttpRequest) -> Managed:
         """Adopt the history that the client sent, reduce what is too long, and write what is to be sent.
 
         The recall tools enter with the first edit, which changes the beginning of the prompt anyway, and stay.
         """
+        given = expand(request)[0]
         whole = msgspec.structs.replace(
-            request, body=put_back(request, self._rounds.get((holder.tenant, name), ()))
+            given, body=put_back(given, self._rounds.get((holder.tenant, name), ()))
         )
         with self._lease(name, holder, request) as chat:
             recalls = may_recall(request) and bool(edits_in(chat.view()))
@@ -166,7 +196,9 @@ class Conversations:
         sent = chat.request(**_with_room(given, holder.window))
         view = chat.view()
         edits = edits_in(view)
-        body = wire_bytes(compose(request, sent)) if edits or recalls else None
+        # What a client leaves to a server's memory is sent in full: the provider need not have stored it.
+        changed = edits or recalls or expand(request)[0].body.get("previous_response_id") is not None
+        body = wire_bytes(compose(request, sent)) if changed else None
         return Managed(
             name=name,
             holder=holder,
@@ -186,9 +218,7 @@ class Conversations:
     def hide(self, managed: Managed, hidden: HiddenRound) -> None:
         """Remember what stands around a reply that the client was told."""
         key = (managed.holder.tenant, managed.name)
-        self._rounds[key] = (*self._rounds.pop(key, ()), hidden)[-_KEPT_ROUNDS:]
-        while len(self._rounds) > _KEPT_NAMES:
-            self._rounds.popitem(last=False)
+        _keep(self._rounds, key, (*self._rounds.get(key, ()), hidden)[-_KEPT_ROUNDS:])
 
     def hear(self, managed: Managed, events: Iterable[Any]) -> Reply | None:
         """Record what was answered in a stream; one that broke off is recorded as cut."""
@@ -198,6 +228,8 @@ class Conversations:
                 pass
         if heard.reply is not None and heard.reply.stop == "cut":
             self._leave(managed)
+        elif heard.reply is not None and heard.reply.id is not None:
+            _keep(self._replies, (managed.holder.tenant, heard.reply.id), managed.name)
         return heard.reply
 
     def _leave(self, managed: Managed) -> None:
@@ -210,11 +242,26 @@ class Conversations:
     def receive(self, managed: Managed, body: Any) -> Reply:
         """Record what was answered as a whole."""
         with self._lease(managed.name, managed.holder, managed.asked) as chat:
-            return chat.receive(body, to=managed.sent)
+            reply = chat.receive(body, to=managed.sent)
+        if reply.id is not None:
+            _keep(self._replies, (managed.holder.tenant, reply.id), managed.name)
+        return reply
 
     def close(self) -> None:
         """Close all sessions, and the store."""
         self.pool.close()
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _keep(kept: OrderedDict[K, V], key: K, value: V) -> None:
+    """Keep something, and forget what was not used for longest."""
+    kept[key] = value
+    kept.move_to_end(key)
+    while len(kept) > _KEPT_NAMES:
+        kept.popitem(last=False)
 
 
 def edits_in(view: View) -> set[str]:

@@ -10,7 +10,9 @@ record      keep what was answered, in the session that asked for it
 from __future__ import annotations
 
 import json
+from asyncio import shield
 from logging import getLogger
+from time import time
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,8 +20,10 @@ from aiohttp import ClientError, ClientResponse
 
 from fanfold.core.errors import BadInput, DoesNotFit, FanfoldError, UnknownModel
 from fanfold.dialects.http.events import EVENTS
+from fanfold.dialects.http.replies import replay
 from fanfold.dialects.http.request import HttpRequest, read_request
 from fanfold.gateway.client import Client
+from fanfold.gateway.compaction import compacted_reply, is_trigger, without_trigger
 from fanfold.gateway.conversations import WORK, Managed, Unmanaged
 from fanfold.gateway.headers import Headers, get, to_client
 from fanfold.gateway.keys import Holder
@@ -50,6 +54,9 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -> None:
     """Take a request to its provider, and the reply back."""
     asked = read(exchange, gateway.settings.max_body)
+    check_stored(gateway, exchange, asked)
+    if asked is not None and is_trigger(asked) and await answer_trigger(gateway, exchange, asked, client):
+        return
     try:
         managed = await manage(gateway, exchange, asked)
         own: Headers = managed.headers()
@@ -69,9 +76,8 @@ async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -
         await pass_on(response, client, managed.headers(), heard, said)
     finally:
         if response.status == 200:
-            await record(
-                gateway, managed, heard
-            )  # before the end: whoever has the reply may ask again at once
+            # Before the end, for whoever has the reply may ask again at once; and whole, even if the client goes.
+            await shield(record(gateway, managed, heard))
     await client.end()
 
 
@@ -92,6 +98,51 @@ def read(exchange: Exchange, most: int) -> HttpRequest | None:
         except (ValueError, RecursionError):
             raise Refused(400, "The body is no JSON.") from None
         return None  # JSON that cannot be read in one way only is the provider's business
+
+
+def check_stored(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None) -> None:
+    """Refuse what another tenant has stored at the provider: behind virtual keys all tenants are one customer."""
+    conversations, holder, route = gateway.conversations, exchange.holder, exchange.to.route
+    if not holder.own_keys or route is None or route.dialect != "openai.responses":
+        return
+    body = asked.body if asked is not None else {}
+    named = [id for id in (route.id, body.get("previous_response_id")) if isinstance(id, str)]
+    known = not named or (
+        conversations is not None and all(conversations.knows(holder.tenant, id) for id in named)
+    )
+    items = body.get("input")
+    refers = any(isinstance(item, dict) and item.get("type") == "item_reference" for item in items or ())
+    if not known or refers or body.get("conversation") is not None:
+        raise Refused(404, "This response is not known here. Send the whole conversation as `input`.")
+
+
+async def answer_trigger(gateway: Gateway, exchange: Exchange, asked: HttpRequest, client: Client) -> bool:
+    """Answer a client that compacts with a reference to everything; tell whether that could be done."""
+    conversations, tenant = gateway.conversations, exchange.holder.tenant
+    if conversations is None:
+        return False
+    try:
+        request = without_trigger(asked)
+        name = await WORK.run(conversations.find, exchange.headers, exchange.holder, request)
+        async with gateway.turn(tenant, name):
+            reference = await WORK.run(conversations.refer, name, exchange.holder, request)
+    except (FanfoldError, Unmanaged) as error:
+        _LOG.warning("A client's compaction is left to its provider: %s.", type(error).__name__)
+        return False
+    gateway.metrics.add("client_compactions")
+    own = [(b"x-fanfold-session", name.encode("latin-1", "replace"))]
+    body = compacted_reply(reference, asked.model, int(time()))
+    if asked.route.purpose == "compact":
+        body = {key: body[key] for key in ("id", "created_at", "output", "usage")} | {
+            "object": "response.compaction"
+        }
+    if not asked.streams:
+        await client.tell_json(200, body, own)
+        return True
+    await client.start(200, [(b"content-type", EVENTS.encode()), *own], is_stream=True)
+    await client.write(b"".join(replay(asked.dialect, body, asked.body)))
+    await client.end()
+    return True
 
 
 # Manage

@@ -11,7 +11,7 @@ _HELP = {
     "bypassed": "Requests that were passed on unmanaged, by reason.",
     "refused_too_long": "Times a provider said that a request is too long.",
     "hidden_rounds": "Rounds in which the model looked something up again.",
-    "tokens_before": "Tokens of requests as clients sent them.",
+    "client_compactions": "Times a client compacted, and got a reference instead.",
     "tokens_after": "Tokens of requests as they were sent on.",
     "upstream_failures": "Requests that found no upstream, or lost it.",
     "streams_cut": "Streams that broke off, by who broke them off.",

@@ -35,6 +35,19 @@ class Judged(msgspec.Struct):
     """The choice among the tools of the frame."""
 
 
+class Still(msgspec.Struct, frozen=True):
+    """What a client says otherwise than the frame that is sent; `still.py` reads and writes it."""
+
+    wanted: Frame | None = None
+    """The frame that is adopted with the next edit."""
+    missing: frozenset[str] = frozenset()
+    """Tools that are sent and cannot be run at present."""
+    lines: tuple[str, ...] = ()
+    """Lines of the system prompt that are told at the end of each request."""
+    found: frozenset[str] = frozenset()
+    """Lines that were found to change, without their figures."""
+
+
 class Resent(msgspec.Struct):
     """What a client last sent, copied, to compare its next transcript with; `merge.py` reads and writes it."""
 

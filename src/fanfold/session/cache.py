@@ -18,7 +18,7 @@ from fanfold.core.edit import covers_of
 from fanfold.core.errors import NotFound
 from fanfold.core.layout import show
 from fanfold.core.log import Log
-from fanfold.core.message import text_of
+from fanfold.core.message import text_of, user
 from fanfold.core.record import Erased, Frame, Move, Record, Sent, TokenUsage, is_visible
 from fanfold.core.view import Row, View
 from fanfold.dialects.registry import DIALECTS
@@ -186,11 +186,8 @@ def _compare(state: State, last: Sent, now: Sent) -> tuple[int, int, Break | Non
     if found := next(_frame_breaks(last, now, old, new, state.dialect.name), None):
         return 0, min(last.tokens, now.tokens), found
     if last.params == now.params and not any(_changes(log, last.version, now.version)):
-        return (
-            last.tokens,
-            0,
-            None,
-        )  # nothing but new messages: the rows of the last request are the first of this one
+        # Nothing but new messages: the rows of the last request are the first of this one.
+        return last.tokens - _context_tokens(state, last), 0, None
     one, two = (show(log, sent.tip, sent.version, state.gauge) for sent in (last, now))
     pairs = list(zip(one.rows, two.rows, strict=False))
     erased = _erased_between(log, last.version, now.version)  # a view of the past shows the stub, too
@@ -199,10 +196,15 @@ def _compare(state: State, last: Sent, now: Sent) -> tuple[int, int, Break | Non
     if found := _param_break(last.params, now.params):
         return head, _tokens(two.rows, {row.weight.digest for row in one.rows}), found
     if same == len(one.rows):
-        return last.tokens, 0, None
+        return last.tokens - _context_tokens(state, last), 0, None
     before = {row.weight.digest for row in one.rows[same:]}
     shared = head + sum(row.tokens for row in two.rows[:same])
     return shared, _tokens(two.rows[same:], before), _row_break(state, last, now, one, two, same)
+
+
+def _context_tokens(state: State, sent: Sent) -> int:
+    """Tokens at the end of a request that went with it alone, so that no later one can begin with them."""
+    return state.gauge.message(user(sent.context)).tokens if sent.context else 0
 
 
 def _is_same(one: Row, two: Row) -> bool:

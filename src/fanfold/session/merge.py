@@ -17,6 +17,7 @@ from fanfold.session.find import definitions
 from fanfold.session.outputs import register
 from fanfold.session.record import append
 from fanfold.session.state import State
+from fanfold.session.still import stand, take_out
 from fanfold.text.plain import exacting
 
 
@@ -80,7 +81,8 @@ def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
         tools = (*tools, *(tool for tool in definitions(state) if tool not in tools))
     if (tuple(system), tuple(tools)) == state.resent.frame:
         return
-    frame = state.dialect.frame(system, tools)
+    stable, lines = take_out(state, system)
+    frame = stand(state, state.dialect.frame(stable, tools), lines)
     state.resent.frame = (tuple(plain(body) for body in system), tuple(plain(tool) for tool in tools))
     if frame != state.log.frame():
         state.write(Framed(frame))

@@ -83,6 +83,7 @@ def _arguments(
     budget: Budget | None = None,
     system: str | Iterable[Any] | None = None,
     tools: Iterable[Any] | None = (),
+    volatile: bool | str | Iterable[str] | None = None,
     store: Store | str | None = None,
     tenant: str = "default",
     labels: Mapping[str, str] | None = None,
@@ -109,7 +110,7 @@ def _arguments(
     - `model`: the model's name, in any usual spelling; its limits, prices and tokenizer are known.
     - `dialect`: `openai.chat`, `openai.responses`, `anthropic` or `gemini`; by default that of the model's provider.
     - `window`, `budget`: tokens of the context window, or all limits and thresholds; either of them, or a `model`.
-    - `system`, `tools`: the system prompt, and the tools in the provider's own format.
+    - `system`, `tools`, `volatile`: the system prompt, the tools, and lines of it that change, by a text in them.
     - `store`, `tenant`: `sqlite:agent.db`, `postgresql://…`, or a store (default: `memory`); tenants share nothing.
     - `labels`: what you want to know of it in a list of sessions, such as its client; remembered, never sent.
     - `preset`: a documented system; what is given beside it wins. `profile`: whose threshold of the settings holds.
@@ -315,5 +316,6 @@ def _terms(name: str, tenant: Tenant, options: Options, once: bool, choice: Choi
         filters=(binary(), clip_within(choice.budget.limit)) if choice.filters is None else choice.filters,
         recall=choice.recall,
         defer=choice.defer,
+        volatile=options.volatile,
         opened=told,
     )

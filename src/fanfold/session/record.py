@@ -169,6 +169,10 @@ def _answers(state: State, call: Call, loaded: Sequence[str]) -> bool:
         state.hold(taken.holder)
         answer(state, outputs.shape(state, call, taken))
         return True
+    if call.name in state.still.missing:
+        text = f"{call.name} is not available at present. Do without it, or try again later."
+        append(state, Message("tool", (Result(call.id, (Text(text),), True, call.name),)))
+        return True
     message = find.tool_answer(state, call, loaded)
     if message is not None:
         append(state, message)

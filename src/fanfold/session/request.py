@@ -35,6 +35,7 @@ from fanfold.dialects.tools import chosen_tool
 from fanfold.dialects.weigh import sendable
 from fanfold.session.reduce import MOVED, NOTHING, is_due, less, reduce, rest, trim
 from fanfold.session.state import State
+from fanfold.session.still import adopt, adopt_after_edits, told_at_the_end
 from fanfold.session.ways_out import Beside, why_not
 from fanfold.tokens.pressure import pressure_of
 
@@ -116,7 +117,8 @@ def prepare(state: State, max_tokens: int | None, context: str | None, params: M
         raise BadInput("A reply of 0 tokens is none: ask for at least 1, or leave max_tokens out.")
     model = {"model": state.terms.model} if state.terms.model else {}
     known = {**model, **given, **state.dialect.limit(max_tokens, state.terms.budget.reply)}
-    context = sendable(context) if context else None
+    adopt_after_edits(state)
+    context = told_at_the_end(state, sendable(context) if context else None)
     view, extra = _view(state), weigh_extra(state, context, known)
     return Request(
         params=known,
@@ -223,6 +225,8 @@ def make_room(state: State, request: Request, extra: Weight) -> Generator[Ask, A
         outcome = yield from reduce(
             state, request.view, request.limits, reply=request.reply, extra=extra, strategies=strategies
         )
+        if outcome.decisions:
+            adopt(state)
         reduced = look(state, request)
         request = repair(state, reduced)
         budget = less(request.limits, extra)

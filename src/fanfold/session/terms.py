@@ -45,6 +45,8 @@ class Terms(msgspec.Struct, frozen=True):
     """What shapes an output when it arrives."""
     recall: bool | None = None
     """Whether the model has tools to look things up again, and the session answers them; None: if it has others."""
+    volatile: tuple[str, ...] | bool | None = None
+    """Lines of the system prompt that change, by a text in them; True: found by comparing; None: only order is kept."""
     defer: float | None = None
     """The share of the window that schemas may take before tools wait; None: the caller's marks decide."""
     opened: Opened = Opened()

@@ -13,6 +13,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 
+from fanfold.core.errors import BadInput
 from fanfold.dialects.registry import CHAT, DialectName
 
 Purpose = Literal["reply", "count", "compact", "models", "model", "stored", "input_items", "delete", "cancel"]
@@ -22,6 +23,7 @@ PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 _SEGMENT = r"[A-Za-z0-9_][A-Za-z0-9_.@+-]*"
 _V1 = r"(?:/v1)?"
 _GOOGLE = rf"/v1(?:beta|alpha|beta1)?(?:/projects/{_SEGMENT}/locations/{_SEGMENT}/publishers/google)?"
+_MODEL = re.compile(rf"(?P<kind>models/|tunedModels/)?(?P<name>{_SEGMENT})")
 _RESPONSE = rf"{_V1}/responses/(?P<id>{_SEGMENT})"
 
 
@@ -98,8 +100,15 @@ def reply_path(dialect: DialectName, purpose: Purpose, model: str | None, *, str
     """The path at a provider's own address under which this is asked for, with its query."""
     if dialect != "gemini":
         return _PATHS[dialect, purpose]
+    named = _MODEL.fullmatch(model or "")
+    if named is None:
+        raise BadInput(
+            f"The model {model!r} cannot stand in a path: give its plain name, such as gemini-3-pro."
+        )
     verb = "countTokens" if purpose == "count" else "streamGenerateContent" if streams else "generateContent"
-    return f"/v1beta/models/{model}:{verb}" + ("?alt=sse" if streams and purpose == "reply" else "")
+    return f"/v1beta/{named['kind'] or 'models/'}{named['name']}:{verb}" + (
+        "?alt=sse" if streams and purpose == "reply" else ""
+    )
 
 
 _PATHS: dict[tuple[DialectName, Purpose], str] = {
