@@ -17,6 +17,8 @@ READ, GREP = "read", "grep"
 class World:
     """A session of a client that re-sends its frame, and a clock that both sides read."""
 
+    hooks = fanfold.Hooks()
+
     def __init__(self, kind: type[Sdk]) -> None:
         self.kind, self.now, self.store = kind, 1_000.0, fanfold.Memory()
 
@@ -37,6 +39,7 @@ class World:
             "tools": self.kind.tools,
             "recall": False,
             "volatile": False,
+            "hooks": self.hooks,
             "store": self.store,
             "clock": lambda: self.now,
         }
@@ -200,3 +203,54 @@ def test_a_client_that_changes_an_early_message_is_named() -> None:
 def test_a_request_that_never_was_is_named() -> None:
     with fanfold.open("run", model="gpt-4.1") as chat, pytest.raises(fanfold.NotFound, match="no request -1"):
         chat.cache()
+
+
+def test_marks_that_moved_are_named() -> None:
+    mark = {"type": "ephemeral"}
+    with World(Anthropic) as world:
+        first = {"type": "text", "text": "Where is the bug? " * 100, "cache_control": mark}
+        world.chat.add({"role": "user", "content": [first]})
+        usual = world.sdk.params
+        world.sdk.params = {**usual, "cache_control": mark}
+        ask(world.sdk, world.chat, False)
+        for _ in range(3):
+            world.step()
+        assert world.chat.cache().broken is None
+        world.sdk.params = usual
+        world.step()
+        use, billed = world.chat.cache(), world.provider.requests[-1]
+    assert use.broken is not None
+    assert (use.broken.cause, use.broken.by, use.broken.where) == ("marks", "caller", "cache_control")
+    assert (use.prompt, use.read) == (billed.tokens, billed.cached)
+    assert use.again > 0
+
+
+def test_marks_that_moved_and_cost_nothing_are_no_break() -> None:
+    def marked(at: int) -> list[Any]:
+        blocks: list[Any] = [{"type": "text", "text": text} for text in (SYSTEM, "Be brief. " * 300)]
+        blocks[at]["cache_control"] = {"type": "ephemeral"}
+        return blocks
+
+    with World(Anthropic) as world:
+        world.reframe(system=marked(1))
+        world.step()
+        world.step()
+        world.reframe(system=marked(0))
+        world.step()
+        assert world.chat.cache().broken is None
+
+
+def test_a_user_interface_is_told_of_a_break() -> None:
+    told: list[Any] = []
+    with World(Chat) as world:
+        world.hooks = fanfold.Hooks(on_event=told.append)
+        world.reframe()
+        for _ in range(3):
+            world.step()
+        assert told == []
+        another_day(world)
+        world.step()
+        use = world.chat.cache()
+    assert [(one.request, one.cause, one.by, one.again) for one in told] == [
+        (3, "system", "client", use.again)
+    ]

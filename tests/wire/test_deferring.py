@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+import fanfold
+from fanfold.testing.provider import Provider
 from fanfold.testing.provider.cache import chain
 from fanfold.testing.provider.paths import APIS
 from fanfold.testing.provider.tokens import quarter
 
 from .deferring import KINDS, Agent, names_of
-from .sdks import Sdk
+from .sdks import Chat, Sdk, ask
 
 each = pytest.mark.parametrize("kind", KINDS, ids=[kind.__name__ for kind in KINDS])
 
@@ -54,3 +56,17 @@ def test_what_is_called_was_offered(kind: type[Sdk]) -> None:
         assert name in names_of(request.body) or name in str(
             request.body.get("messages", request.body.get("input"))
         )
+
+
+def test_a_tool_that_came_is_named_as_what_broke_the_cache() -> None:
+    agent = Agent(Chat, 94, seed=7, by_name=True)
+    with Provider(agent.script, window=200_000, cache_minimum=256) as provider:
+        sdk = agent.kind(provider)
+        with fanfold.open("run", **agent.told) as chat:
+            chat.say("Do what is to be done. " * 100)
+            ask(sdk, chat, stream=False)
+            ask(sdk, chat, stream=False)
+            use, billed = chat.cache(), provider.requests[-1]
+    assert use.broken is not None
+    assert (use.broken.cause, use.broken.by, use.broken.where) == ("tools", "model", agent.wanted[0].name)
+    assert use.read == billed.cached

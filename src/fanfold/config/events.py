@@ -92,7 +92,20 @@ class Disputed(msgspec.Struct, frozen=True, tag="disputed"):
     most: int
 
 
-Event = Reducing | Condensed | Truncated | Reduced | FilterFailed | Disputed
+class CacheBroken(msgspec.Struct, frozen=True, tag="cache-broken"):
+    """The provider read less from its prompt cache than the request before had left there; `chat.cache(n)` has all."""
+
+    request: int
+    cause: str
+    by: str
+    where: str
+    what: str
+    again: int
+    """Tokens that were sent before and had to be read afresh."""
+    cost: float | None
+
+
+Event = Reducing | Condensed | Truncated | Reduced | FilterFailed | Disputed | CacheBroken
 
 
 class Hooks(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +119,7 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True):
     """Told when a request reaches the trigger, before anything is reduced."""
     on_event: Callable[[Event], object] | None = None
     """Told what a user interface shows: `Reducing`, then `Condensed` or `Truncated` for each cut, then `Reduced`;
-    `FilterFailed`; and `Disputed`."""
+    `FilterFailed`; `Disputed`; and `CacheBroken`."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from fanfold.config.events import CacheBroken
 from fanfold.core.edit import covers_of
 from fanfold.core.errors import NotFound
 from fanfold.core.layout import show
@@ -42,6 +43,7 @@ Cause = Literal[
     "expired",
     "short",
     "provider",
+    "marks",
 ]
 KEPT_FOR = {"anthropic": 300.0, "openai.chat": 600.0, "openai.responses": 600.0, "gemini": 300.0}
 """Seconds for which each provider keeps a prompt that nobody uses; an hour where the marks that were sent say so."""
@@ -74,7 +76,7 @@ class Break(msgspec.Struct, frozen=True, omit_defaults=True):
 
     cause: Cause
     by: str
-    """client, caller, person, auto (an edit that a strategy made), mend, time or provider."""
+    """client, caller, person, auto (an edit that a strategy made), mend, model, time or provider."""
     where: str = ""
     """The row, the edit, the tool or the parameter."""
     what: str = ""
@@ -128,6 +130,25 @@ def cache(state: State, number: int = -1) -> CacheUse:
         broken = broken or _unbroken(state, last, now, could, model)
         again += missed
     return _use(at, now, usage, could, again if broken else 0, broken, model)
+
+
+def tell_break(state: State) -> None:
+    """Tell a user interface that the last request broke the cache, if somebody listens."""
+    if not state.terms.hooks.on_event or len(state.log.sent) < 2:
+        return
+    use = cache(state)
+    if use.broken is not None and use.again:
+        broken = use.broken
+        event = CacheBroken(
+            request=use.request,
+            cause=broken.cause,
+            by=broken.by,
+            where=broken.where,
+            what=broken.what,
+            again=use.again,
+            cost=use.cost,
+        )
+        state.tell([event])
 
 
 def _use(
@@ -185,6 +206,8 @@ def _compare(state: State, last: Sent, now: Sent) -> tuple[int, int, Break | Non
     old, new = log.frame(last.version), log.frame(now.version)
     if found := next(_frame_breaks(last, now, old, new, state.dialect.name), None):
         return 0, min(last.tokens, now.tokens), found
+    if last.loaded != now.loaded and (found := _loading_break(state, last, now)):
+        return 0, min(last.tokens, now.tokens), found
     if last.params == now.params and not any(_changes(log, last.version, now.version)):
         # Nothing but new messages: the rows of the last request are the first of this one.
         return last.tokens - _context_tokens(state, last), 0, None
@@ -235,11 +258,54 @@ def _frame_breaks(last: Sent, now: Sent, old: Frame, new: Frame, dialect: str) -
     models = [str(sent.params.get("model", "")) for sent in (last, now)]
     if models[0] != models[1]:
         yield Break("model", "caller", models[1], f"{models[0]} before")
-    if old.tools != new.tools:
+    if _unmarked(old.tools) != _unmarked(new.tools):
         yield _tool_break(old, new, dialect)
-    if old.system != new.system:
+    if [text_of(one) for one in old.system] != [text_of(one) for one in new.system]:
         one, two = ("\n".join(map(text_of, frame.system)) for frame in (old, new))
         yield Break("system", "client", what=_difference(one, two))
+
+
+def _loading_break(state: State, last: Sent, now: Sent) -> Break | None:
+    """The tool that waited and came, or was let go, where that changed the beginning of the prompt."""
+    offers = [
+        state.deferral.offer(log.frame(sent.version), show(log, sent.tip, sent.version, state.gauge).rows)
+        for log, sent in ((state.log, last), (state.log, now))
+    ]
+    there = [[tool for tool in offer.sent.tools if not _waits(tool)] if offer else [] for offer in offers]
+    if there[0] == there[1]:
+        return None
+    came = [name for name in now.loaded if name not in last.loaded]
+    if came:
+        return Break("tools", "model", came[0], f"{_many(came)} came, because it was needed")
+    gone = [name for name in last.loaded if name not in now.loaded]
+    return Break("tools", "auto", gone[0], f"{_many(gone)} left, because nothing needs it") if gone else None
+
+
+def _waits(tool: Any) -> bool:
+    return isinstance(tool, Mapping) and tool.get("defer_loading") is True
+
+
+def _unmarked(value: Any) -> Any:
+    """A value without the marks for Anthropic's cache."""
+    if isinstance(value, Mapping):
+        return {key: _unmarked(one) for key, one in value.items() if key != "cache_control"}
+    return [_unmarked(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def _moved_marks(log: Log, last: Sent, now: Sent) -> Break | None:
+    """A cache mark of the caller's that stands elsewhere, lasts for another time, or is gone."""
+    if last.params.get("cache_control") != now.params.get("cache_control"):
+        told = [to_json(sent.params.get("cache_control")) for sent in (last, now)]
+        return Break("marks", "caller", "cache_control", f"{told[0]} became {told[1]}")
+    old, new = log.frame(last.version), log.frame(now.version)
+    for where, one, two in (("tools", old.tools, new.tools), ("system", _wires(old), _wires(new))):
+        if one != two and _unmarked(one) == _unmarked(two):
+            return Break("marks", "client", where, "its cache marks stand elsewhere")
+    return None
+
+
+def _wires(frame: Frame) -> list[Any]:
+    return [message.wire.body if message.wire else text_of(message) for message in frame.system]
 
 
 def _tool_break(old: Frame, new: Frame, dialect: str) -> Break:
@@ -285,7 +351,8 @@ def _alike(one: str, two: str) -> int:
 
 def _param_break(last: Mapping[str, Any], now: Mapping[str, Any]) -> Break | None:
     """A parameter that providers make a part of the prompt, and that has another value."""
-    names = [name for name in {**last, **now} if name not in _HARMLESS and last.get(name) != now.get(name)]
+    skipped = _HARMLESS | {"cache_control"}
+    names = [name for name in {**last, **now} if name not in skipped and last.get(name) != now.get(name)]
     if not names:
         return None
     gone, came = (to_json(params.get(names[0])) for params in (last, now))
@@ -322,6 +389,8 @@ def _unbroken(state: State, last: Sent, now: Sent, could: int, model: Model | No
     least = (model.min_cacheable if model else None) or LEAST
     if could < least:
         return Break("short", "provider", what=f"no prompt below {least:,} tokens is cached")
+    if moved := _moved_marks(state.log, last, now):
+        return moved
     silence, kept = now.time - last.time, kept_for(state)
     if last.time and silence >= kept:
         return Break("expired", "time", what=f"{silence:,.0f} s of silence; it is kept for {kept:,.0f}")

@@ -20,6 +20,7 @@ from fanfold.outputs.filters.filter import Shaped
 from fanfold.session import find, outputs
 from fanfold.session.bill import learn_from_bill, record_bill
 from fanfold.session.branch import keep_aside
+from fanfold.session.cache import tell_break
 from fanfold.session.gc import entries_ever
 from fanfold.session.outputs import own_value
 from fanfold.session.state import State
@@ -128,6 +129,7 @@ def _take_reply(state: State, reply: Reply, to: object) -> Reply:
         state.write(Replied(reply.id, state.log.head))
     if reply.usage is not None and sent is not None:
         learn_from_bill(state, reply, sent, [entry.id for entry in entries], before)
+        tell_break(state)
     return _answer_own(state, reply, loaded)
 
 
