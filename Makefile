@@ -44,6 +44,7 @@ bench: .venv/.test ## every figure as a ratio, measured side by side [MESSAGES=2
 	@.venv/bin/python bench/writers.py
 	@.venv/bin/python bench/leaks.py $(MESSAGES)
 	@.venv/bin/python bench/postgres.py
+	@.venv/bin/python bench/gateway.py
 
 bench-peers: .venv/.test ## fanfold and its peers on your conversations: DATA="folder …" [WINDOW=32k]
 	@.venv/bin/python -m bench.peers --window $(WINDOW) --workers $(WORKERS) $(DATA)

@@ -5,7 +5,7 @@
 
 The blocks of one page run in order and share their names. A `text` block right after a `python` block is what
 that block prints. In a `console` block the commands that begin with `$ fanfold` are run, in the same folder, and
-what stands below each is what it prints.
+what stands below each is what it prints. Commands that serve until they are stopped are left as they stand.
 """
 
 from __future__ import annotations
@@ -89,11 +89,17 @@ def _commanded(text: str, folder: str) -> str:
     ours = False
     for line in text.splitlines(keepends=True):
         if line.startswith("$ "):
-            ours = line.startswith("$ fanfold ")
+            ours = line.startswith("$ fanfold ") and not _serves(line)
             lines += [line, _command(line, folder)] if ours else [line]
         elif not ours:
             lines.append(line)
     return "".join(lines)
+
+
+def _serves(line: str) -> bool:
+    """Whether a command goes on until it is stopped."""
+    words = shlex.split(line, comments=True)[2:]
+    return words[0] in ("serve", "inspect") and not {"--print", "--check", "--help"} & set(words)
 
 
 def _command(line: str, folder: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from fanfold.core.errors import BadInput
+from fanfold.core.ids import digest
 from fanfold.core.message import Message
 from fanfold.core.view import View
 from fanfold.dialects.dialect import LIMITS, Reply, reply_limit
@@ -87,6 +88,8 @@ class Conversations:
         self.pool = Pool(store, filters=(), recall=False)
         self._names: OrderedDict[tuple[str, str, str], str] = OrderedDict()
         """The session that each claim and first message led to."""
+        self._seen: OrderedDict[tuple[str, str], dict[str, tuple[int, str]]] = OrderedDict()
+        """What was last sent of each session, by tenant and first message: most requests only add to it."""
         self._rounds: OrderedDict[tuple[str, str], Rounds] = OrderedDict()
         """What clients were not told, by tenant and session."""
         self._replies: OrderedDict[tuple[str, str], str] = OrderedDict()
@@ -111,6 +114,16 @@ class Conversations:
         identity = identify(headers, request)
         if identity.claim is not None:
             return self._find_claimed(identity, holder, request)
+        seen = self._seen.setdefault((holder.tenant, identity.root), {})
+        name = _find_seen(seen, request) or self._recognize(identity, holder, request)
+        seen[name] = _mark(_messages(request))
+        if len(seen) > _KEPT_ROUNDS:
+            seen.pop(next(iter(seen)))
+        _keep(self._seen, (holder.tenant, identity.root), seen)
+        return name
+
+    def _recognize(self, identity: Identity, holder: Holder, request: HttpRequest) -> str:
+        """The session that a history belongs to, by all that the store knows; a new one where there is none."""
         found = self.pool.find(request.body, tenant=holder.tenant, dialect=request.dialect)
         if found.session is not None and (found.at_head or _has_reply(request, found.matched)):
             return found.session
@@ -164,9 +177,10 @@ class Conversations:
             given, body=put_back(given, self._rounds.get((holder.tenant, name), ()))
         )
         with self._lease(name, holder, request) as chat:
-            recalls = may_recall(request) and bool(edits_in(chat.view()))
+            may = may_recall(request)
+            recalls = may and bool(edits_in(chat.view()))
             merged = chat.merge(with_recall_tools(whole) if recalls else whole.body)
-            if not recalls and may_recall(request) and _is_due(chat, merged.params, holder.window):
+            if may and not recalls and _is_due(chat, merged.params, holder.window):
                 recalls, merged = True, chat.merge(with_recall_tools(whole))
             return self._write(chat, name, holder, request, merged.params, recalls)
 
@@ -262,6 +276,24 @@ def _keep(kept: OrderedDict[K, V], key: K, value: V) -> None:
     kept.move_to_end(key)
     while len(kept) > _KEPT_NAMES:
         kept.popitem(last=False)
+
+
+def _messages(request: HttpRequest) -> list[Any]:
+    return list(dialect_named(request.dialect).split(request.body).messages)
+
+
+def _mark(messages: list[Any]) -> tuple[int, str]:
+    """How many messages there are, and a hash of them as they were sent."""
+    return len(messages), digest(wire_bytes(messages))
+
+
+def _find_seen(seen: Mapping[str, tuple[int, str]], request: HttpRequest) -> str | None:
+    """The session whose last request this one goes on from; one message alone says too little."""
+    messages = _messages(request)
+    for name, (count, mark) in sorted(seen.items(), key=lambda one: -one[1][0]):
+        if 1 < count < len(messages) and _mark(messages[:count])[1] == mark:
+            return name
+    return None
 
 
 def edits_in(view: View) -> set[str]:
