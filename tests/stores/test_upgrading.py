@@ -13,16 +13,21 @@ from typing import Any
 import psycopg
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from msgspec.structs import replace
 
 import fanfold
 from builders import asks, says, tell
-from fanfold import Corrupt, Postgres, Sealed, SQLite, StoreFailed
+from fanfold import Corrupt, Pool, Postgres, Sealed, SQLite, StoreFailed
+from fanfold.core.echo import is_former
+from fanfold.core.ids import former_echo
+from fanfold.core.record import Move
 from fanfold.stores.sealing import checkpoint_place, entry_place, place_at, session_place
 
 HERE = Path(__file__).parent
 KEY = "0f" * 32
 KINDS = [("schema_5", None), ("schema_5_sealed", KEY)]
 Connect = Callable[..., Postgres]
+GREETING = [{"role": "user", "content": "Hello."}, {"role": "assistant", "content": "Hi."}]
 
 
 def older(path: Path, script: str, *more: str) -> Path:
@@ -125,7 +130,9 @@ def test_a_schema_from_before_is_read_and_bound_to_its_places(
     assert b"".join(store.get_blob("default", blob.id, 2, 7)) == b"small"
     assert fanfold.doctor(store).findings == ()
     with psycopg.connect(url, autocommit=True) as other:
-        assert other.execute(f"SELECT format FROM {schema}.seal").fetchone() == (2,)  # type: ignore[arg-type]
+        assert other.execute(f"SELECT format FROM {schema}.seal").fetchone() == (3,)  # type: ignore[arg-type]
+    with Pool(store, window=9_000) as pool:
+        assert pool.find(GREETING, dialect="openai.chat").session == "run"
 
 
 def as_before(other: Any, schema: str, store: Postgres, key: str | None) -> None:
@@ -148,3 +155,39 @@ def as_before(other: Any, schema: str, store: Postgres, key: str | None) -> None
     other.execute(
         f"UPDATE {schema}.seal SET format = 1, mark = %s", (former("mark", b"fanfold") if key else b"",)
     )
+
+
+@pytest.mark.parametrize(("script", "key"), KINDS)
+def test_echoes_from_before_are_made_anew_and_the_session_is_found(
+    tmp_path: Path, script: str, key: str | None
+) -> None:
+    store = SQLite(older(tmp_path / "a.db", script), key=key)
+    heads = [one.head for one in store.load("default", "run").records if isinstance(one, Move) and one.head]
+    entries = list(store.path("default", heads[-1]))
+    assert all(is_former(entry.echo) == (entry.erased is not None) for entry in entries)
+    assert all(entry.prefix for entry in entries)
+    with Pool(store, window=9_000) as pool:
+        found = pool.find(GREETING, dialect="openai.chat")
+    assert (found.session, found.matched) == ("run", 2)
+
+
+def test_what_was_erased_before_is_known_by_its_former_echo(tmp_path: Path) -> None:
+    history = [*GREETING, {"role": "user", "content": "hunter2"}, {"role": "assistant", "content": "Fine."}]
+    store = SQLite(tmp_path / "a.db")
+    with fanfold.open("run", window=9_000, dialect="openai.chat", store=store) as chat:
+        path = [ids[0] for ids in chat.merge(history).entries]
+    echo = None
+    for id in path:
+        entry = store.entry("default", id)
+        assert entry is not None
+        echo = former_echo(echo, entry.message)
+        before = replace(entry, echo=echo, prefix="")
+        kept = before.to_stub("a password") if id == path[2] else before
+        store._change_entry("default", store.owner("default"), kept)
+    store.database.plain("UPDATE seal SET format = 2")
+    store.database.plain("DELETE FROM checkpoint")
+    store.close()
+    with fanfold.open("run", window=9_000, dialect="openai.chat", store=SQLite(tmp_path / "a.db")) as chat:
+        merged = chat.merge([*history, {"role": "user", "content": "Go on."}])
+        assert (merged.new, merged.replaced, merged.forked) == (1, 0, False)
+        assert "hunter2" not in str(chat.request())

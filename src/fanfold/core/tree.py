@@ -154,6 +154,13 @@ class Tree:
             prefix = prefix.follow(entry.message)
         return prefix.follow(message)
 
+    def renew(self, entry: Entry) -> Entry:
+        """An entry with the present echo, and a prefix. Of what was erased only the former echo is left."""
+        echo = entry.echo if entry.erased is not None else self.echo(entry.parent, entry.message)
+        prefix = self._prefix(entry.parent, entry.message).hash()
+        self.put(msgspec.structs.replace(entry, echo=echo, prefix=prefix))
+        return self.entries[entry.id]
+
     def _above(self, id: str | None, test: Callable[[Entry], bool]) -> Iterator[Entry]:
         """An entry and those before it, as long as a test holds."""
         while id is not None and test(self[id]):

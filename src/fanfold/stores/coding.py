@@ -34,8 +34,10 @@ from fanfold.stores.summary import Summary
 
 T = TypeVar("T")
 Dialects = Callable[[str], Dialect]
-FORMAT = 2
-"""The format in which everything is bound to its place."""
+BOUND = 2
+"""The format since which everything is bound to its place."""
+FORMAT = 3
+"""The format in which every entry has the present echo, and a prefix."""
 
 
 class _KeptEntry(msgspec.Struct, frozen=True, array_like=True):

@@ -9,16 +9,18 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fanfold.core.errors import Corrupt
 from fanfold.core.record import versions
-from fanfold.core.tree import Entry
+from fanfold.core.tree import Entry, Tree
 from fanfold.stores.blobs import BlobIntake, Spool, blob_place
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.coding import (
+    BOUND,
     FORMAT,
     Dialects,
     Rekeying,
@@ -28,6 +30,7 @@ from fanfold.stores.coding import (
     known_dialects,
     new_key,
 )
+from fanfold.stores.echoing import head_numbers, renew_entries
 from fanfold.stores.fibers import can_run
 from fanfold.stores.sealing import as_bytes, checkpoint_place, place_at, session_place, summary_place
 from fanfold.stores.server import DatabaseServer
@@ -78,9 +81,33 @@ class Postgres(SQLStore):
         if format != FORMAT:
             with self.server.writing():  # whoever comes second finds it done
                 self._mark, format = self.rows("lock_seal")[0]
-                if format != FORMAT:
+                if format < BOUND:
                     self.rows("fill_gaps")
                     self._mark = self._renew(Upgrading(self.coding, self.seal))
+                if format < FORMAT:
+                    self._renew_echoes()
+
+    def _renew_echoes(self) -> None:
+        """Give all entries the present echoes, and say where sessions came by, as part of a transaction."""
+        ids, numbers = dict[str, list[str]](), dict[str, int]()
+        for number, id, _, _, name in self.all_entries():
+            with suppress(Corrupt):
+                ids.setdefault(as_text(name), []).append(as_text(id))
+                numbers[as_text(name)] = number
+        for tenant, listed in ids.items():
+            tree = Tree(partial(self.read_entries, tenant))
+            for entry in renew_entries(tree, listed):
+                body = self.coding.entry(entry, tenant)
+                self.rows("renew_entry", tenant=numbers[tenant], id=as_bytes(entry.id), body=body)
+            for session in self.sessions(tenant):
+                self._renew_tracks(tree, tenant, session)
+        self.rows("change_seal", mark=self._mark)
+
+    def _renew_tracks(self, tree: Tree, tenant: str, session: str) -> None:
+        place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
+        with suppress(Corrupt):
+            records = self.coding.read_records(tenant, session, self.rows("records", **place))
+            self.rows("track", **place, prefixes=[prefix for _, prefix in head_numbers(tree, records)])
 
     def rows(self, statement: str, **values: Any) -> list[Row]:
         """What a statement finds; within `server.writing`, it is part of that transaction."""

@@ -8,16 +8,18 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fanfold.core.errors import Busy, Corrupt, Full, StoreFailed
 from fanfold.core.record import Record, is_visible
-from fanfold.core.tree import Entry
+from fanfold.core.tree import Entry, Tree
 from fanfold.stores.blobs import BlobFiles, BlobIntake, BlobPlace, blob_place
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.coding import (
+    BOUND,
     FORMAT,
     Dialects,
     Rekeying,
@@ -29,6 +31,7 @@ from fanfold.stores.coding import (
 )
 from fanfold.stores.commits import GroupCommit
 from fanfold.stores.database import Database, Durability
+from fanfold.stores.echoing import head_numbers, renew_entries
 from fanfold.stores.register import MANY, Register
 from fanfold.stores.sealing import (
     LINES,
@@ -116,7 +119,7 @@ class SQLite(SQLStore):
         beside = BlobFiles(self.file.with_name(self.file.name + ".blobs"))
         self.files = beside if self._blobs is None else blob_place(self._blobs, own)
         self.remote = self._durable or not isinstance(self.files, BlobFiles)
-        if format == FORMAT:
+        if format == FORMAT or (self.database.look_only and format >= BOUND):
             return
         if self.database.look_only:
             raise StoreFailed(
@@ -125,8 +128,33 @@ class SQLite(SQLStore):
             )
         with self.database.writing():  # whoever comes second finds it done
             self._mark, _, format = self.rows("seal")[0]
-            if format != FORMAT:
+            if format < BOUND:
                 self._mark = self._renew(Upgrading(self.coding, self.seal))
+            if format < FORMAT:
+                self._renew_echoes()
+
+    def _renew_echoes(self) -> None:
+        """Give all entries the present echoes, and enter where sessions came by, as part of a transaction."""
+        self.register.fill()
+        for number, name, _ in self.rows("tenant_names"):
+            with suppress(Corrupt):
+                tenant = as_text(name)
+                tree = Tree(partial(self.read_entries, tenant))
+                ids = (as_text(id) for (id,) in self.rows("entry_ids", tenant=number))
+                for entry in renew_entries(tree, ids):
+                    self._change_entry(tenant, number, entry)
+                for session in self.sessions(tenant):
+                    self._renew_tracks(tree, tenant, session)
+        self.database.do("register_tracks", (0, (1 << 63) - 1))
+        self.rows("change_seal", mark=self._mark)
+
+    def _renew_tracks(self, tree: Tree, tenant: str, session: str) -> None:
+        with suppress(Corrupt):
+            end = self._look(tenant, session)
+            if end is not None:
+                records = self.coding.read_records(tenant, session, self._rows(end))
+                for seq, prefix in head_numbers(tree, records):
+                    self.database.do("keep_prefix", (prefix, end.key(seq)))
 
     def rekey(self, key: bytes | str) -> None:
         """Seal everything with another key, in one transaction; whoever has the file open must open it again."""

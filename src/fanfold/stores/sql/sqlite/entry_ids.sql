@@ -1,0 +1,2 @@
+-- The ids of all messages of a tenant.
+SELECT id FROM register WHERE tenant = :tenant
