@@ -43,6 +43,15 @@ def test_an_undo_does_what_its_preview_said() -> None:
     assert LONG.splitlines()[200] in json.dumps(told.body)
 
 
+def test_a_preview_counts_as_the_view_does_after_the_change_voided_the_bill() -> None:
+    chat = worked(window=60_000, strategy="auto")
+    counted = chat.requests()[-1].tokens
+    chat.receive(response(replied("All is well."), prompt=counted + 40))
+    told = chat.preview("fold", tuple(row.id for row in chat.view().rows[1:5]), "Looked.")
+    chat.fold(tuple(row.id for row in chat.view().rows[1:5]), "Looked.")
+    assert chat.view().tokens == told.after
+
+
 def test_a_preview_changes_nothing() -> None:
     chat = worked()
     records = len(chat._state.log.records)

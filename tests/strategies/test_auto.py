@@ -47,7 +47,9 @@ def ends(chat: Session) -> tuple[int, int]:
     return made[0].before, next(one for one in made if one.before <= one.after or one is made[-1]).after
 
 
-@pytest.mark.parametrize(("thrift", "start", "end"), [(0.0, 0.85, 0.4), (0.5, 0.6, 0.31), (1.0, 0.35, 0.12)])
+@pytest.mark.parametrize(
+    ("thrift", "start", "end"), [(0.0, 0.85, 0.4), (0.5, 0.635, 0.31), (1.0, 0.378, 0.12)]
+)
 def test_thrift_says_when_a_reduction_starts_and_how_far_it_goes(
     thrift: float, start: float, end: float
 ) -> None:

@@ -34,6 +34,7 @@ SECTIONS = {
     },
     "Find again": {"cat": "finding:cat", "grep": "finding:grep"},
     "Change what is shown; all of it can be taken back": {
+        "compact": "changing:compact",
         "fold": "changing:fold",
         "undo": "changing:undo",
         "redo": "changing:redo",

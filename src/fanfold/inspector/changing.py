@@ -105,7 +105,7 @@ def sentences(told: Preview) -> list[str]:
             f"That is above {told.trigger:,} tokens, so the next request is reduced first: "
             "something else may give way, never what you brought back or pinned."
         )
-    if told.problem:
+    if told.problem and not told.due:
         said.append(told.problem)
     return said
 

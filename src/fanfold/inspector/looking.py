@@ -369,7 +369,7 @@ def search(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
         raise BadInput("Say what to search for.")
     found = []
     for row in view.rows:
-        ids = (row.id,) if row.kind in ("entry", "note") else view.behind(row.id)
+        ids = (row.id,) if row.kind in ("entry", "note") else seat.chat.why(row.id).hides
         for id in ids:
             message = view.said(id) if row.kind != "note" else row.messages[0]
             at = _text(message).casefold().find(words) if message is not None else -1

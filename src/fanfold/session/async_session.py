@@ -209,9 +209,11 @@ class AsyncSession(Verbs):
         """The provider said "too long": learn from it, reduce, and say whether to try again."""
         return await self._drive(bill.refused, error)
 
-    async def compact(self, *, force: bool = False, dry_run: bool = False) -> Outcome:
+    async def compact(
+        self, *, force: bool = False, dry_run: bool = False, focus: str | None = None
+    ) -> Outcome:
         """Reduce now, if the view is above its target; `force` reduces in any case."""
-        return await self._drive(reduce.compact, force=force, dry_run=dry_run)
+        return await self._drive(reduce.compact, force=force, dry_run=dry_run, focus=focus)
 
     async def settle(self) -> Outcome | None:
         """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,

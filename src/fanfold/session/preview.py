@@ -104,6 +104,7 @@ def _foretell(state: State, change: str | None, args: Any, kwargs: Any) -> Previ
         raise BadInput(f"{change} does not take this: {error}.") from error
     decisions = done if isinstance(done, tuple) else (done,)
     pressed = pressure(state)
+    limits = state.limits()  # a change voids the last bill, by which tokens were corrected
     two, cached_after = in_window(state.view(), limits), _cached(state)
     body, problem = _next_body(state)  # last: it repairs, as a request does
     differs = compare(one, two)

@@ -12,12 +12,14 @@ from fanfold.config.events import Reduced, Reducing, events_of
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft
 from fanfold.core.edit import Decision, Note, covers_of
+from fanfold.core.errors import BadInput
 from fanfold.core.plan import Answer, Ask, Outcome, Patient, Strategy, Trigger, is_watchful, name_of
 from fanfold.core.record import Spent
 from fanfold.core.view import View, Weight
 from fanfold.session.cache import SOONEST, kept_for
 from fanfold.session.state import State
 from fanfold.session.traces import is_told
+from fanfold.strategies.focus import SHARE, belonging
 from fanfold.strategies.price import helps
 from fanfold.tokens.pressure import Pressure, pressure_of
 from fanfold.tokens.units import decision_in_window, outcome_in_window
@@ -276,9 +278,20 @@ def pressure(state: State, max_tokens: int | None = None) -> Pressure:
     return replace(pressure_of(view, budget), due=watched or is_due(state, view, budget))
 
 
-def compact(state: State, *, force: bool = False, dry_run: bool = False) -> Generator[Ask, Answer, Outcome]:
-    """Reduce because somebody said so, if the view is above its target; `force` reduces in any case."""
+def compact(
+    state: State, *, force: bool = False, dry_run: bool = False, focus: str | None = None
+) -> Generator[Ask, Answer, Outcome]:
+    """Reduce because somebody said so, if the view is above its target; `force` reduces in any case.
+
+    What belongs to the `focus` stays as it is, within its share of what can be kept.
+    """
+    if focus is not None and not (isinstance(focus, str) and focus.strip()):
+        raise BadInput("focus is a text that names what matters, such as 'the parser bug'.")
     view, limits = state.view(), state.limits()
+    if focus:
+        aim = limits.goal if view.tokens > limits.goal else view.tokens // 2
+        kept = belonging(view, focus, int(SHARE * max(0, aim - view.held)))
+        view = replace(view, exempt=view.exempt | kept)
     return (yield from reduce(state, view, limits, trigger="manual", force=force, dry_run=dry_run))
 
 

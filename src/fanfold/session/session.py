@@ -204,13 +204,14 @@ class Session(Verbs):
         """The provider said "too long": learn from it, reduce, and say whether to try again."""
         return self._drive(bill.refused, error)
 
-    def compact(self, *, force: bool = False, dry_run: bool = False) -> Outcome:
+    def compact(self, *, force: bool = False, dry_run: bool = False, focus: str | None = None) -> Outcome:
         """Reduce now, if the view is above its target; `force` reduces in any case.
 
         A dry run changes nothing: its outcome has the edits that would be made, with their texts. The same call without
-        `dry_run` right after it makes just these.
+        `dry_run` right after it makes just these. What belongs to the `focus` ("the parser bug"), by its names and
+        words, stays as it is, as far as half of what can be kept holds it.
         """
-        return self._drive(reduce.compact, force=force, dry_run=dry_run)
+        return self._drive(reduce.compact, force=force, dry_run=dry_run, focus=focus)
 
     def settle(self) -> Outcome | None:
         """Background work after a turn, so that the next request need not do it: reduce if the trigger is reached,

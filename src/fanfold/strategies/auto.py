@@ -12,6 +12,8 @@ from fanfold.core.errors import BadSetting
 from fanfold.core.plan import Plan, Strategy, run
 from fanfold.core.view import View
 from fanfold.strategies.handover.layers import digest, next_stretch
+from fanfold.strategies.handover.tools import Tools, tools_with
+from fanfold.strategies.moment import boundary
 from fanfold.strategies.old_reads import shorten_reads
 from fanfold.strategies.repeats import shorten_repeats
 from fanfold.strategies.shortening import is_enough, shorten_arguments, shorten_outputs
@@ -29,6 +31,9 @@ _SMALL, _MORE = (10_000, 18_000), 1.6
 """In a room between these, a reduction stops so much earlier: there, what is told in brief is all that there is."""
 _PAYS = 1.0
 """Before the window forces it, a reduction waits until so much of what lies between start and end could go."""
+_SOFT, _HARD = (0.35, 0.7), 0.12
+"""So much of the way to its end earlier a reduction may start where a piece of work has just ended, in rooms up to
+`_LARGE` and in larger ones; and so much later it starts in any case."""
 _COLD = 1.2
 """So much above its target a view is reduced when the provider has forgotten the last prompt."""
 _AHEAD = 0.85
@@ -60,7 +65,7 @@ def auto(
         shorten_repeats(),
         digest(refs=refs, tools=tools, story=story, model=model),
     )
-    return Auto(thrift, steps, refs=refs, asks=bool(story))
+    return Auto(thrift, steps, refs=refs, asks=bool(story), table=tools_with(tools))
 
 
 class Auto(msgspec.Struct, frozen=True):
@@ -74,6 +79,8 @@ class Auto(msgspec.Struct, frozen=True):
     """Whether hand-overs name references; None: where the model can look them up."""
     asks: bool = False
     """Whether a model tells the story in hand-overs."""
+    table: Tools = Tools()
+    """Tools of the user's own."""
 
     @property
     def name(self) -> str:
@@ -96,17 +103,16 @@ class Auto(msgspec.Struct, frozen=True):
         """Whether thrift says that it is time, before the budget does."""
         if view.tokens < SMALLEST or not (self.thrift or budget.cold):
             return False
-        start = _at(_START, self.thrift, view, budget)
-        if budget.cold:  # all is written anew in any case, so that an edit breaks nothing
-            start = min(start, int(_COLD * _at(_END, self.thrift, view, budget)))
-        return view.tokens >= start and (budget.cold or self._pays(view, budget))
-
-    def _pays(self, view: View, budget: Budget) -> bool:
-        """Whether enough could go: where most of a view is new, or told in brief already, an edit breaks more of the
-        cache than it saves."""
         start, end = (_at(shares, self.thrift, view, budget) for shares in (_START, _END))
-        free = sum(block.tokens for block in view.offered if block.rows[0].kind != "fold")
-        return free >= _PAYS * (start - end)
+        if budget.cold:  # all is written anew in any case, so that an edit breaks nothing
+            return view.tokens >= min(start, int(_COLD * end))
+        early = _SOFT[budget.room - view.frame.tokens > _LARGE] * (start - end)
+        if view.tokens < start - early:
+            return False
+        hard = min(budget.ceiling, int(start + _HARD * (start - end)))
+        if view.tokens < hard and not boundary(view, self.table):
+            return False
+        return _may_go(view) >= _PAYS * (min(view.tokens, start) - end)
 
     @property
     def trim(self) -> Auto:
@@ -140,6 +146,12 @@ class Auto(msgspec.Struct, frozen=True):
             share = budget.goal / budget.room
             target = min(target, int(max(budget.goal, view.frame.tokens + share * free)))
         return msgspec.structs.replace(budget, target=max(2, budget.billed(min(target, budget.ceiling))))
+
+
+def _may_go(view: View) -> int:
+    """What could go: where most of a view is new, or told in brief already, an edit breaks more of the cache than it
+    saves."""
+    return sum(block.tokens for block in view.offered if block.rows[0].kind != "fold")
 
 
 def _at(shares: tuple[float, float], thrift: float, view: View, budget: Budget) -> int:

@@ -1,10 +1,11 @@
-"""Commands that change what is shown: fold, undo, redo, release, pin, unpin, note. All can be taken back."""
+"""Commands that change what is shown: compact, fold, undo, redo, release, pin, unpin, note. All can be taken back."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 import click
+from msgspec import to_builtins
 
 import fanfold
 from fanfold.cli.saying import many, say
@@ -13,6 +14,28 @@ from fanfold.core.edit import Decision
 from fanfold.core.errors import NotFound
 from fanfold.core.view import View
 from fanfold.session.look import summary_of
+
+
+@click.command
+@on_session
+@click.option("--focus", help="Keep what belongs to this, by its names and words.")
+@click.option("--force", is_flag=True, help="Reduce a view that is small enough, too.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
+def compact(chat: fanfold.Session, focus: str | None, force: bool, dry_run: bool, as_json: bool) -> None:
+    """Reduce what is shown, if it is above its target.
+
+    \b
+    Example: fanfold compact run-42 --focus "the parser bug" --dry-run
+    """
+    outcome = chat.compact(force=force, dry_run=dry_run, focus=focus)
+    made = many(len(outcome.decisions), "edit")
+    tokens = f"{outcome.before:,} → {outcome.after:,} tokens"
+    done = f"{made} would be made: {tokens}. Nothing was changed." if dry_run else f"{made} made: {tokens}."
+    nothing = (
+        "Nothing can be reduced." if force else "There is nothing to reduce; --force tries it in any case."
+    )
+    told = done if outcome.decisions else outcome.error or nothing
+    say({**to_builtins(outcome), "dry_run": dry_run}, told, as_json)
 
 
 @click.command

@@ -1,1 +1,85 @@
+// The page: which screen is shown, what is heard from the server, and what was just done.
+import { html, render, useState, useEffect, useCallback } from "./vendor/htm-preact.js";
+import { ask, place, tell, watch } from "./api.js";
+import { Live, Proposal, to } from "./parts.js";
+import { Sessions } from "./sessions.js";
+import { Now } from "./now.js";
+import { Hidden, Edit } from "./hidden.js";
+import { Request, TimeLine } from "./requests.js";
+import { Outputs } from "./outputs.js";
 
+const SCREENS = [["now", "Now"], ["hidden", "What is not shown"], ["time", "Time line"], ["outputs", "Outputs"]];
+
+function readAddress() {
+  const words = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  return words[0] === "s" ? { name: words[1], screen: words[2] || "now", rest: words.slice(3) } : { name: "", screen: "sessions", rest: [] };
+}
+
+function Screen({ at }) {
+  const [one] = at.rest;
+  switch (at.screen) {
+    case "sessions": return html`<${Sessions} />`;
+    case "hidden": return html`<${Hidden} name=${at.name} />`;
+    case "edit": return html`<${Edit} key=${one} name=${at.name} id=${one} />`;
+    case "request": return html`<${Request} key=${one} name=${at.name} at=${one} />`;
+    case "time": return html`<${TimeLine} name=${at.name} at=${one} />`;
+    case "outputs": return html`<${Outputs} name=${at.name} chosen=${one} />`;
+    default: return html`<${Now} name=${at.name} chosen=${one} />`;
+  }
+}
+
+const BELONGS = { edit: "hidden", request: "time" };
+
+function Page() {
+  const [at, setAt] = useState(readAddress());
+  const [tick, setTick] = useState(0);
+  const [about, setAbout] = useState(null);
+  const [error, setError] = useState("");
+  const [proposal, propose] = useState(null);
+  const [toast, setToast] = useState(null);
+  const refresh = useCallback(() => setTick((n) => n + 1), []);
+  useEffect(() => {
+    const moved = () => { setAt(readAddress()); window.scrollTo(0, 0); };
+    window.addEventListener("hashchange", moved);
+    ask("about").then((told) => { place.tenant = place.tenant || told.tenants[0]; setAbout(told); }, (failed) => setError(failed.message));
+    return () => window.removeEventListener("hashchange", moved);
+  }, []);
+  useEffect(() => (about ? watch(at.name, refresh) : undefined), [at.name, about]);
+  useEffect(() => { document.title = (at.name ? at.name + " · " : "") + "fanfold inspector"; }, [at.name]);
+  useEffect(() => {
+    if (!toast) return undefined;
+    const timer = setTimeout(() => setToast(null), 12000);
+    return () => clearTimeout(timer);
+  }, [toast]);
+  const done = (what) => {
+    refresh();
+    setToast(what);
+    if (what.verb === "fork") location.hash = to(what.made.session, "now");
+  };
+  const takeBack = async () => {
+    const [verb, fields] = toast.back;
+    setToast(null);
+    try { await tell(toast.name, verb, fields); refresh(); } catch (failed) { setToast({ title: failed.message }); }
+  };
+  if (error) return html`<main><section><h1>The inspector is closed to you</h1><p role="alert">${error}</p></section></main>`;
+  if (!about) return html`<p class="wait">Loading …</p>`;
+  const shown = BELONGS[at.screen] || at.screen;
+  return html`<${Live.Provider} value=${{ tick, about, refresh, propose }}>
+    <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.querySelector("main").focus(); }}>Skip to the content</a>
+    <header class="top"><div>
+      <a class="brand" href="#/"><img src="/inspector/icon.svg" alt="" />fanfold</a>
+      ${at.name ? html`<span class="crumb">${at.name}</span>` : html`<span class="faint">${about.title}</span>`}
+      <span class="state">${about.write ? "changes are offered" : "read only"}</span>
+      ${about.tenants.length > 1 ? html`<select aria-label="Tenant" value=${place.tenant} onChange=${(e) => { place.tenant = e.target.value; location.hash = "#/"; refresh(); }}>${about.tenants.map((one) => html`<option>${one}</option>`)}</select>` : null}
+      ${at.name ? html`<nav aria-label="Screens">${SCREENS.map(([id, title]) => html`<a key=${id} href=${to(at.name, id)} aria-current=${id === shown ? "page" : null}>${title}</a>`)}</nav>` : null}
+    </div></header>
+    <main id="main" tabindex="-1"><${Screen} at=${at} /></main>
+    ${proposal ? html`<${Proposal} proposal=${proposal} close=${() => propose(null)} done=${done} />` : null}
+    <div aria-live="polite">${toast ? html`<div class="toast" role="status"><span>Done: ${toast.title}</span>${toast.back ? html`<button onClick=${takeBack}>Take it back</button>` : null}</div>` : null}</div>
+  <//>`;
+}
+
+if (location.search) history.replaceState(null, "", location.pathname + location.hash);
+const root = document.getElementById("app");
+root.textContent = "";
+render(html`<${Page} />`, root);

@@ -1,0 +1,75 @@
+// What is not shown: every edit, what it hides, and how to bring it back. And one edit, before and after.
+import { html, useState } from "./vendor/htm-preact.js";
+import { session } from "./api.js";
+import { Bar, Message, Wait, ago, clock, label, many, number, plain, to, useAsk, useChange } from "./parts.js";
+
+const WHAT = { fold: "Summary", drop: "Left out", elide: "Shortened", repair: "Repaired", pin: "Pin", note: "Note" };
+const HUES = { fold: "hue4", drop: "hue5", elide: "hue2", repair: "hue0" };
+const FATES = { stands: "hides it now", undone: "brought back", covered: "under a later edit", elsewhere: "on another path" };
+const LEADS = { stands: "It stands.", undone: "It was undone: the model sees what it hid.", covered: "It lies under a later edit.", elsewhere: "It was made on another path." };
+const by = (edit) => (edit.by === "person" ? "you" : edit.why || edit.by);
+
+export function buttonsFor(edit, change) {
+  const tell = (verb, title, button, more) => change(verb, { edit: edit.id, ...more }, title, button);
+  const hides = ["fold", "drop", "elide"].includes(edit.kind);
+  if (!hides) return null;
+  return html`${edit.fate === "stands" ? html`<button onClick=${() => tell("undo", "Bring back what " + edit.id + " hides", "Bring it back")}>Bring it back …</button>` : null}
+    ${edit.fate === "covered" ? html`<button onClick=${() => tell("undo", "Bring back what " + edit.id + " and " + edit.under + " hide", "Bring it back", { through: true })}>Bring it back …</button>` : null}
+    ${edit.fate === "undone" ? html`<button class="quiet" onClick=${() => tell("redo", "Hide again what " + edit.id + " hid", "Hide it again")}>Hide it again …</button>` : null}
+    ${edit.fate === "undone" && !edit.free ? html`<button class="quiet" onClick=${() => tell("release", "Release what " + edit.id + " hid", "Release it")} title="Automatic edits may shorten it again">Release …</button>` : null}`;
+}
+
+export function Hidden({ name }) {
+  const asked = useAsk(session(name, "edits"));
+  const [which, setWhich] = useState("stands");
+  const change = useChange(name);
+  if (!asked.value) return html`<${Wait} of=${asked} />`;
+  const edits = asked.value.filter((one) => ["fold", "drop", "elide", "repair"].includes(one.kind));
+  const stand = edits.filter((one) => one.fate === "stands" && one.kind !== "repair");
+  const back = edits.filter((one) => one.fate === "undone");
+  const shown = { stands: stand, undone: back, all: edits }[which];
+  const saved = stand.reduce((sum, one) => sum + one.saved, 0);
+  const covered = stand.reduce((sum, one) => sum + one.entries, 0);
+  const most = Math.max(1, ...shown.map((one) => one.saved));
+  return html`<h1>${stand.length ? many(stand.length, "edit") + (stand.length === 1 ? " hides " : " hide ") + number(saved) + " tokens" : "Nothing is hidden"}</h1>
+    <p class="lead">${stand.length ? "They touch " + many(covered, "message") + ". Nothing is lost: each can be brought back, word for word." : "The model sees everything that was said."}</p>
+    <section>
+      <div class="buttons" role="group" aria-label="Which edits">${[["stands", "Hidden now", stand], ["undone", "Brought back", back], ["all", "All edits", edits]].map(([id, title, some]) => html`<button class=${id === which ? "" : "quiet"} aria-pressed=${id === which} onClick=${() => setWhich(id)}>${title} ${some.length}</button>`)}</div>
+      ${shown.slice(0, 300).map((edit) => html`<article class="card ${edit.fate === "stands" ? "" : "off"}" key=${edit.id} aria-label=${"Edit " + edit.id}>
+        <div><div class="meta"><b class="faint">${WHAT[edit.kind]}</b><a href=${to(name, "edit", edit.id)}>${edit.id}</a><span>${many(edit.entries, "message")}</span><span>by ${by(edit)}</span><span title=${clock(edit.time)}>${ago(edit.time)}</span><span class="tag ${edit.fate === "stands" ? "" : "on"}">${FATES[edit.fate]}${edit.fate === "undone" && !edit.free ? ", left alone" : ""}</span></div>
+          <p class="quote" dir="auto">${plain(edit.text)}</p>
+          ${edit.before ? html`<${Bar} share=${edit.saved / most} kind=${HUES[edit.kind]} title="Tokens saved" /><small>${number(edit.before)} → ${number(edit.after)} tokens in the window when it was made: ${number(edit.saved)} saved</small>` : null}</div>
+        <div class="buttons">${buttonsFor(edit, change)}<a class="button quiet" href=${to(name, "edit", edit.id)}>Look</a></div>
+      </article>`)}
+      ${shown.length > 300 ? html`<p class="remark">The newest 300 of ${number(shown.length)} are listed.</p>` : null}
+      ${shown.length ? null : html`<p class="remark">There is none.</p>`}
+    </section>`;
+}
+
+export function Edit({ name, id }) {
+  const [lit, setLit] = useState([]);
+  const asked = useAsk(session(name, "edits/" + encodeURIComponent(id)));
+  const change = useChange(name);
+  if (!asked.value) return html`<${Wait} of=${asked} />`;
+  const edit = asked.value;
+  const sources = Object.fromEntries(edit.lines.map((line) => [line.number, line]));
+  const text = edit.shows[0]?.parts[0]?.type === "text" ? edit.shows[0].parts[0].text : null;
+  const light = (line) => {
+    setLit(line.entries);
+    document.getElementById("from-" + line.entries[0])?.scrollIntoView({ block: "center", behavior: "smooth" });
+  };
+  return html`<h1>${WHAT[edit.kind]}: edit ${edit.id}</h1>
+    <p class="lead">Made by ${by(edit)}${edit.time ? ", " + clock(edit.time) : ""}. ${LEADS[edit.fate]} ${edit.before ? "The window went from " + number(edit.before) + " to " + number(edit.after) + " tokens." : ""}</p>
+    <div class="buttons">${buttonsFor(edit, change)}<a class="button quiet" href=${to(name, "hidden")}>All edits</a>${edit.under ? html`<a class="button quiet" href=${to(name, "edit", edit.under)}>It lies under ${edit.under}</a>` : null}</div>
+    <div class="halves">
+      <section aria-label="Before"><h2>Before: ${many(edit.total, "message")}</h2>
+        ${edit.covered.map((one) => html`<div class="source ${lit.includes(one.id) ? "lit" : ""}" id=${"from-" + one.id} key=${one.id}><div class="meta"><b>${label(one.message.role)}</b><span>${number(one.tokens)} tokens</span><code>${one.id.slice(0, 8)}</code></div><${Message} message=${one.message} name=${name} /></div>`)}
+        ${edit.total > edit.covered.length ? html`<p class="remark">The first ${number(edit.covered.length)} are shown here.</p>` : null}
+      </section>
+      <section aria-label="After"><h2>After: what the model reads instead</h2>
+        ${text !== null && edit.lines.length ? html`<p class="remark">Choose a line to see what it was made from.</p>${text.split("\n").map((line, at) => sources[at + 1]
+          ? html`<button class="told ${sources[at + 1].entries.some((one) => lit.includes(one)) ? "lit" : ""}" onClick=${() => light(sources[at + 1])}>${plain(line)}</button>`
+          : html`<div class="untold">${plain(line) || " "}</div>`)}` : edit.shows.map((message) => html`<${Message} message=${message} name=${name} />`)}
+      </section>
+    </div>`;
+}

@@ -1,0 +1,123 @@
+// Now: the view row by row, what fills the window, the frame, pins and notes.
+import { html, useContext, useState, useEffect } from "./vendor/htm-preact.js";
+import { ask, exportAddress, session } from "./api.js";
+import { Bar, Chip, Live, LongList, Message, Picture, Wait, hue, label, many, number, percent, dollars, plain, to, useAsk, useChange } from "./parts.js";
+
+export function Row({ row, largest, open }) {
+  const words = plain(row.text) + (row.calls.length ? (row.text ? " " : "") + "→ " + row.calls.join(", ") : "");
+  const tags = [row.pinned && "pinned", row.elided && "shortened", row.fresh && "new", row.brought_back && "brought back"].filter(Boolean);
+  return html`<button class="row ${hue(row.kind)}" onClick=${open} title=${row.because}>
+    <${Chip} kind=${row.kind} />
+    <span class="two"><span class="text" dir="auto">${tags.map((tag) => html`<span class="tag ${tag}">${tag}</span> `)}${words || "(no words)"}</span><span class="why">${row.because}</span></span>
+    <span class="size">${number(row.tokens)}<${Bar} share=${row.tokens / Math.max(1, largest)} kind=${hue(row.kind)} title=${number(row.tokens) + " tokens"} /></span>
+  </button>`;
+}
+
+export function Rows({ name, told, request, open, chosen }) {
+  const { tick } = useContext(Live);
+  const query = request === undefined ? {} : { request };
+  const fetchPage = (offset, limit) => ask(session(name, "view"), { ...query, offset, limit }).then((found) => found.rows);
+  return html`<${LongList} key=${name} name=${"Rows of the view"} total=${told.total} high=${58} mark=${tick + ":" + (request ?? "now")} fetchPage=${fetchPage} chosen=${(row) => row.id === chosen}
+    empty="Nothing was said yet." row=${(row) => html`<${Row} row=${row} largest=${told.largest} open=${() => open(row.id)} />`} />`;
+}
+
+export function Now({ name, chosen }) {
+  const asked = useAsk(session(name));
+  const view = useAsk(session(name, "view"), { limit: 1 });
+  const [words, setWords] = useState("");
+  const [hits, setHits] = useState(null);
+  const change = useChange(name);
+  const search = async (event) => {
+    event.preventDefault();
+    setHits(words ? await ask(session(name, "search"), { words }).catch((error) => [{ error: error.message }]) : null);
+  };
+  if (!asked.value || !view.value) return html`<${Wait} of=${asked.error ? asked : view} />`;
+  const told = asked.value;
+  const share = told.room ? told.pressure.tokens / told.room : null;
+  return html`<h1>${number(view.value.tokens)}${told.room ? html` of ${number(told.room)}` : ""} tokens are in the window</h1>
+    <p class="lead">${told.pressure.due ? html`<b>The next request is reduced first.</b> ` : "The next request is sent just so. "}${told.hidden ? html`<a href=${to(name, "hidden")}>${many(told.hidden, "edit")} hide${told.hidden === 1 ? "s" : ""} something.</a>` : "Nothing is hidden."}</p>
+    <section><h2>What fills the window</h2>
+      <${Picture} picture=${told.picture} room=${told.room} tokens=${view.value.tokens} />
+      <dl class="figures">
+        <div><dt>Full</dt><dd>${percent(share)}</dd></div><div><dt>Reduces at</dt><dd>${told.room ? number(told.pressure.trigger) : "–"}</dd></div>
+        <div><dt>Messages</dt><dd>${number(told.stats.messages)}</dd></div><div><dt>Requests</dt><dd>${number(told.stats.requests)}</dd></div>
+        <div><dt>From cache</dt><dd>${told.stats.billed_tokens ? percent(told.stats.cached_tokens / told.stats.billed_tokens) : "–"}</dd></div><div><dt>Cost so far</dt><dd>${dollars(told.cost)}</dd></div>
+      </dl>
+    </section>
+    <div class=${chosen ? "split" : ""}>
+      <section><h2>What the model sees, row by row</h2>
+        <form class="search" onSubmit=${search} role="search"><input type="search" aria-label="Search this conversation, hidden things included" placeholder="Search this conversation, hidden things included" value=${words} onInput=${(e) => { setWords(e.target.value); if (!e.target.value) setHits(null); }} /><button class="quiet">Search</button></form>
+        ${hits ? html`<${Hits} hits=${hits} name=${name} />` : html`<${Rows} name=${name} told=${view.value} open=${(id) => { location.hash = to(name, "now", id); }} chosen=${chosen} />`}
+      </section>
+      ${chosen ? html`<${Detail} key=${chosen} name=${name} id=${chosen} client=${told.client} />` : null}
+    </div>
+    <div class="halves">
+      <section><h2>Pins and notes</h2>
+        ${told.pins.map((pin) => html`<div class="card" key=${pin.id}><p dir="auto">${pin.text ? plain(pin.text) : html`Message <a href=${to(name, "now", pin.entry)}><code>${pin.entry.slice(0, 8)}</code></a>`}</p><div class="buttons"><button class="quiet" onClick=${() => change("unpin", { what: pin.id }, "Unpin " + (pin.text || "this message").slice(0, 60), "Unpin")}>Unpin</button></div></div>`)}
+        ${told.notes.map((note) => html`<div class="card" key=${note.id}><p dir="auto"><b>${note.name}</b>: ${plain(note.text)}</p><div class="buttons"><button class="quiet" onClick=${() => change("undo", { edit: note.id }, "Remove the note " + note.name, "Remove it")}>Remove</button></div></div>`)}
+        ${told.pins.length + told.notes.length ? null : html`<p class="remark">Nothing is pinned, and there are no notes.</p>`}
+        <${NoteForm} change=${change} />
+      </section>
+      <section><h2>System prompt and tools</h2><p class="remark">${number(told.frame.tokens)} tokens, at the beginning of every request.</p>
+        ${told.frame.messages.map((message) => html`<details><summary>System prompt</summary><${Message} message=${message} name=${name} /></details>`)}
+        <div class="buttons"><a class="button quiet" href=${exportAddress(name)} download>Export the session</a>
+        <button class="quiet" onClick=${() => { const made = prompt("Name of the new session", name + "-2"); if (made) change("fork", { name: made }, "Fork " + name + " as " + made, "Fork"); }}>Fork it …</button></div>
+      </section>
+    </div>`;
+}
+
+function Hits({ hits, name }) {
+  if (hits[0]?.error) return html`<p class="alarm" role="alert">${hits[0].error}</p>`;
+  return html`<p class="remark" role="status">${hits.length ? many(hits.length, "message") + " found" : "Nothing was found."}</p>
+    ${hits.map((hit) => html`<div class="card ${hit.hidden_by ? "off" : ""}"><div><div class="meta"><${Chip} kind=${hit.kind} />${hit.hidden_by ? html`<span class="tag">hidden by ${hit.hidden_by}</span>` : html`<span class="tag on">in view</span>`}</div><p class="quote" dir="auto">${plain(hit.text)}</p></div>
+      <div class="buttons"><a class="button quiet" href=${hit.hidden_by ? to(name, "edit", hit.hidden_by) : to(name, "now", hit.entry)}>${hit.hidden_by ? "See why" : "Show"}</a></div></div>`)}`;
+}
+
+function NoteForm({ change }) {
+  const [label, setLabel] = useState("");
+  const [text, setText] = useState("");
+  const add = (event) => { event.preventDefault(); change("note", { name: label, text }, "Add the note " + label, "Add the note"); };
+  return html`<details><summary>Add a note or pin a line</summary><form onSubmit=${add}>
+    <label>Name of the note <input value=${label} onInput=${(e) => setLabel(e.target.value)} /></label>
+    <label>Text <textarea rows="2" value=${text} onInput=${(e) => setText(e.target.value)}></textarea></label>
+    <div class="buttons"><button class="quiet" disabled=${!label || !text}>Add the note …</button>
+    <button type="button" class="quiet" disabled=${!text} onClick=${() => change("pin", { what: text }, "Pin this line", "Pin it")}>Pin the text …</button></div></form></details>`;
+}
+
+export function Detail({ name, id, client, request }) {
+  const asked = useAsk(session(name, "rows/" + encodeURIComponent(id)), request === undefined ? {} : { request });
+  const change = useChange(name);
+  const [count, setCount] = useState(2);
+  const [text, setText] = useState("");
+  const close = () => { location.hash = request === undefined ? to(name, "now") : to(name, "time", request); };
+  useEffect(() => {
+    const press = (event) => event.key === "Escape" && !document.querySelector("dialog[open]") && close();
+    window.addEventListener("keydown", press);
+    return () => window.removeEventListener("keydown", press);
+  }, []);
+  const row = asked.value;
+  const fold = async (event) => {
+    event.preventDefault();
+    const view = await ask(session(name, "view"), { limit: 2000 });
+    const at = view.rows.findIndex((one) => one.id === id);
+    const covers = view.rows.slice(at, at + Number(count)).filter((one) => one.kind !== "note").map((one) => one.id);
+    change("fold", { covers, text }, "Fold " + many(covers.length, "row"), "Fold");
+  };
+  return html`<section class="panel" aria-label="The row"><header><h2>${row ? label(row.kind) : "Row"}</h2><button class="quiet" onClick=${close} aria-label="Close the row">✕</button></header>
+    ${!row ? html`<${Wait} of=${asked} />` : html`
+      <p><b>Why is it so?</b> ${row.because}</p>
+      <div class="meta"><span>${number(row.tokens)} tokens</span><code>${row.id.slice(0, 12)}</code>${row.edits.map((edit) => html`<a href=${to(name, "edit", edit)}>edit ${edit}</a>`)}</div>
+      ${request !== undefined ? null : html`<div class="buttons">
+        ${row.edits.length && (row.elided || row.kind === "summary" || row.kind === "marker") ? html`<button onClick=${() => change("undo", { edit: row.edits[row.edits.length - 1] }, "Bring back what " + row.edits[row.edits.length - 1] + " hides", "Bring it back")}>Bring it back …</button>` : null}
+        ${row.pinned ? html`<button class="quiet" onClick=${() => change("unpin", { what: row.id }, "Unpin this message", "Unpin")}>Unpin …</button>` : row.kind !== "summary" && row.kind !== "marker" && row.kind !== "note" ? html`<button class="quiet" onClick=${() => change("pin", { what: row.id }, "Pin this message", "Pin it")}>Pin …</button>` : null}
+        ${client || row.kind === "note" || row.edits.includes(row.id) ? null : html`<button class="quiet" onClick=${() => change("rewind", { to: row.id }, "Go back to this message", "Go back")}>Go back to here …</button>`}
+        ${row.edits.includes(row.id) || row.kind === "note" ? null : html`<button class="quiet" onClick=${() => change("erase", { entry: row.id }, "Destroy this message for good", "Destroy it")}>Erase …</button>`}
+      </div>`}
+      ${row.messages.map((message) => html`<${Message} message=${message} name=${name} />`)}
+      ${row.was ? html`<details><summary>What was recorded here</summary><${Message} message=${row.was} name=${name} /></details>` : null}
+      ${request !== undefined || row.kind === "note" ? null : html`<details><summary>Fold rows from here</summary><form onSubmit=${fold}>
+        <label>How many rows, this one first <input type="number" min="1" value=${count} onInput=${(e) => setCount(e.target.value)} /></label>
+        <label>What stands in their place <textarea rows="3" value=${text} onInput=${(e) => setText(e.target.value)}></textarea></label>
+        <div class="buttons"><button class="quiet" disabled=${!text}>Fold …</button></div></form></details>`}`}
+  </section>`;
+}

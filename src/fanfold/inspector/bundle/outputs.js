@@ -1,0 +1,38 @@
+// Outputs: whole, by lines, and searched. Only the lines that can be seen are fetched.
+import { html, useState } from "./vendor/htm-preact.js";
+import { ask, session } from "./api.js";
+import { LongList, Wait, bytes, many, number, plain, to, useAsk } from "./parts.js";
+
+export function Outputs({ name, chosen }) {
+  const asked = useAsk(session(name, "outputs"));
+  const [pattern, setPattern] = useState("");
+  const [hits, setHits] = useState(null);
+  const search = async (event) => {
+    event.preventDefault();
+    if (!pattern) return setHits(null);
+    setHits(await ask(session(name, "grep"), { pattern, ignore_case: "1", ...(chosen ? { ref: chosen } : {}) }).catch((error) => ({ error: error.message })));
+  };
+  if (!asked.value) return html`<${Wait} of=${asked} />`;
+  const all = asked.value;
+  return html`<h1>${many(all.length, "output")}, ${bytes(all.reduce((sum, one) => sum + one.size, 0))}</h1>
+    <p class="lead">Each is kept whole, whatever the model sees of it.</p>
+    <section><form class="search" role="search" onSubmit=${search}><input type="search" aria-label=${chosen ? "Search " + chosen + " by a pattern" : "Search all outputs by a pattern"} placeholder=${(chosen ? "Search " + chosen : "Search all outputs") + ", for example Traceback|Error"} value=${pattern} onInput=${(e) => setPattern(e.target.value)} /><button class="quiet">Search</button></form>
+      ${hits ? hits.error ? html`<p class="alarm" role="alert">${hits.error}</p>` : html`<p class="remark" role="status">${hits.length ? many(hits.length, "line") + " found" : "No line was found."}</p>${hits.slice(0, 100).map((hit) => html`<div class="line"><b>${hit.ref}:${number(hit.line)}</b><span>${plain(hit.text).slice(0, 300)}</span></div>`)}` : null}
+    </section>
+    <div class="halves">
+      <section><h2>All outputs</h2><div class="wide"><table><thead><tr><th scope="col">Reference</th><th scope="col" class="n">Size</th><th scope="col" class="n">Lines</th><th scope="col" class="less">Kind</th></tr></thead><tbody>
+        ${all.slice(0, 500).map((one) => html`<tr key=${one.ref}><td><a href=${to(name, "outputs", one.ref)} aria-current=${one.ref === chosen ? "true" : null}>${one.ref}</a></td><td class="n">${bytes(one.size)}</td><td class="n">${number(one.lines)}</td><td class="less">${one.media}</td></tr>`)}</tbody></table></div>
+        ${all.length > 500 ? html`<p class="remark">The newest 500 are listed.</p>` : null}${all.length ? null : html`<p class="remark">No tool gave anything back yet.</p>`}</section>
+      ${chosen ? html`<${One} key=${chosen} name=${name} id=${chosen} />` : html`<section><p class="remark">Choose an output to read it.</p></section>`}
+    </div>`;
+}
+
+function One({ name, id }) {
+  const asked = useAsk(session(name, "outputs/" + encodeURIComponent(id)), { limit: 1 });
+  if (!asked.value) return html`<section><${Wait} of=${asked} /></section>`;
+  const one = asked.value;
+  const fetchPage = (offset, limit) => ask(session(name, "outputs/" + encodeURIComponent(id)), { offset: offset + 1, limit }).then((found) => found.lines);
+  return html`<section class="lines" aria-label=${"Output " + id}><h2>${id}: ${bytes(one.size)}, ${many(one.total, "line")}</h2>
+    ${one.src ? html`<div class="message"><img src=${one.src} alt=${"Output " + id} /></div>` : one.lines.length ? html`<${LongList} name=${"Lines of " + id} total=${one.total} high=${20} mark=${id} fetchPage=${fetchPage} row=${(line, at) => html`<div class="line"><b>${at + 1}</b><span>${plain(line)}</span></div>`} />` : html`<p class="remark">It is ${one.media} and cannot be read as lines.</p>`}
+  </section>`;
+}

@@ -1,0 +1,91 @@
+// Requests: one with its exact body, cache and bill; and all of them as a time line.
+import { html, useContext, useState, useRef, useEffect } from "./vendor/htm-preact.js";
+import { ask, session } from "./api.js";
+import { Bar, Live, LongList, Picture, Wait, clock, dollars, hue, label, many, number, percent, plain, to, useAsk } from "./parts.js";
+import { Rows, Detail } from "./now.js";
+
+const CAUSES = {
+  first: "It was the first request.", model: "Another model was asked.", tools: "The tools changed.", system: "The system prompt changed.",
+  params: "A parameter changed that is a part of the prompt.", edit: "An edit changed an earlier row.", changed: "The client sent an earlier message otherwise.",
+  path: "The conversation went on from an earlier message.", note: "A note came in between.", expired: "It came too late: the provider had forgotten the prompt.",
+  short: "The prompt was too short to be cached.", provider: "The prompt was the same and in time; the provider read it afresh all the same.",
+};
+const prompt = (one) => one.cache.prompt;
+
+export function Request({ name, at }) {
+  const { tick } = useContext(Live);
+  const asked = useAsk(session(name, "requests/" + at), { limit: 1 });
+  if (!asked.value) return html`<${Wait} of=${asked} />`;
+  const one = asked.value;
+  const use = one.cache;
+  const all = Math.max(1, use.prompt);
+  const read = use.read ?? 0;
+  const fetchLines = (offset, limit) => ask(session(name, "requests/" + at), { offset, limit }).then((found) => found.lines);
+  return html`<h1>Request ${one.number} of ${name}</h1>
+    <p class="lead">${[one.model, clock(one.time)].filter(Boolean).join(" · ")}. ${one.exact ? html`<span class="good">This is the body that went out, to the byte of its digest.</span>` : "The body is written again from the log; the one that went out may differ in details."}</p>
+    <div class="buttons">${one.number > 0 ? html`<a class="button quiet" href=${to(name, "request", one.number - 1)}>← Request ${one.number - 1}</a>` : null}${one.number < one.requests - 1 ? html`<a class="button quiet" href=${to(name, "request", one.number + 1)}>Request ${one.number + 1} →</a>` : null}<a class="button quiet" href=${to(name, "time", one.number)}>On the time line</a></div>
+    <section><h2>Bill and cache</h2>
+      <div class="prompt" role="img" aria-label=${number(read) + " tokens from the cache, " + number(use.again) + " sent again, of " + number(all)}><span class="hue3" style=${{ width: (read / all) * 100 + "%" }}></span><span class="red" style=${{ width: (Math.min(use.again, all - read) / all) * 100 + "%" }}></span></div>
+      <div class="legend"><span class="hue3"><i></i>From the cache <b>${use.read === null ? "not billed" : number(read)}</b></span><span class="red"><i></i>Sent before, read afresh <b>${number(use.again)}</b></span><span class="free"><i></i>Whole prompt <b>${number(use.prompt)}</b></span></div>
+      <p><b>Where did the cached beginning end, and why?</b> ${use.broken ? html`${CAUSES[use.broken.cause]} ${use.broken.where && /^e\d+$/.test(use.broken.where) ? html`<a href=${to(name, "edit", use.broken.where)}>Edit ${use.broken.where}</a>. ` : use.broken.where ? html`<code>${use.broken.where.slice(0, 24)}</code> ` : ""}${use.broken.what || ""}${use.cost ? " It cost " + dollars(use.cost) + "." : ""}` : "All that was sent before could be read from it: " + number(use.could) + " tokens."}</p>
+      <dl class="figures"><div><dt>Estimate</dt><dd>${number(one.tokens)}</dd></div><div><dt>Billed</dt><dd>${one.usage ? number(use.prompt) : "no bill"}</dd></div><div><dt>Estimate off by</dt><dd>${one.usage ? ((one.tokens / all - 1) * 100).toFixed(1) + " %" : "–"}</dd></div><div><dt>Reply</dt><dd>${one.usage ? number(one.usage.output || 0) : "–"}</dd></div><div><dt>Cost</dt><dd>${dollars(one.cost)}</dd></div></dl>
+    </section>
+    ${one.diff ? html`<section><h2>Against request ${one.number - 1}: ${number(one.diff.before)} → ${number(one.diff.after)} tokens</h2>
+      ${[["came", "New here"], ["gone", "No longer here"], ["changed", "Reads otherwise"]].map(([key, title]) => one.diff[key].length ? html`<h3>${title}: ${one.diff[key].length}</h3>${one.diff[key].slice(0, 12).map((id) => { const row = one.diff.rows[id]; return html`<div class="meta" key=${id}><span class="chip ${hue(row?.kind)}"><i></i>${label(row?.kind)}</span><span>${number(row?.tokens)} tokens</span><span class="quote" dir="auto">${plain(row?.text || id).slice(0, 140)}</span></div>`; })}` : null)}
+      ${one.diff.came.length + one.diff.gone.length + one.diff.changed.length ? null : html`<p class="remark">The same rows.</p>`}
+      ${one.edits_before.length ? html`<p>Edits made in between: ${one.edits_before.map((edit) => html`<a href=${to(name, "edit", edit.id)}>${edit.id}</a> `)}</p>` : null}
+    </section>` : null}
+    <section class="lines"><h2>The body, ${many(one.total, "line")}</h2><p class="remark">${one.same ? number(one.same) + " lines at the beginning are those of the request before; they are dimmed." : ""}</p>
+      <${LongList} name="The body that was sent" total=${one.total} high=${20} mark=${at} fetchPage=${fetchLines} row=${(line, n) => html`<div class="line ${n < one.same ? "same" : ""}"><b>${n + 1}</b><span>${plain(line)}</span></div>`} />
+    </section>`;
+}
+
+function Chart({ requests, room, at, choose }) {
+  const width = 1000, height = 190, foot = 26, top = 12;
+  const most = Math.max(1, room || 0, ...requests.map(prompt));
+  const step = width / Math.max(1, requests.length);
+  const y = (n) => top + (height - foot - top) * (1 - n / most);
+  const pick = (event) => {
+    const box = event.currentTarget.getBoundingClientRect();
+    choose(Math.max(0, Math.min(requests.length - 1, Math.floor(((event.clientX - box.left) / box.width) * requests.length))));
+  };
+  return html`<svg class="chart" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="Tokens of every request" onPointerDown=${(e) => { e.currentTarget.setPointerCapture(e.pointerId); pick(e); }} onPointerMove=${(e) => e.buttons && pick(e)}>
+    ${room ? html`<path class="limit" d="M0 ${y(room)}H${width}" vector-effect="non-scaling-stroke" />` : null}
+    ${requests.map((one, n) => {
+      const x = n * step, w = Math.max(0.6, step * 0.86), read = one.cache.read;
+      return html`<g key=${n}><title>Request ${one.number}: ${number(prompt(one))} tokens</title>
+        <rect class=${read === null ? "guess" : "fresh"} x=${x} width=${w} y=${y(prompt(one))} height=${Math.max(0, height - foot - y(prompt(one)))} />
+        ${read ? html`<rect class="cached" x=${x} width=${w} y=${y(read)} height=${Math.max(0, height - foot - y(read))} />` : null}
+        ${one.edits.length ? html`<rect class="edit" x=${x} width=${w} y=${height - foot + 4} height="7" />` : null}
+        ${one.cache.broken && one.cache.broken.cause !== "first" ? html`<rect class="broken" x=${x} width=${w} y=${height - foot + 14} height="7" />` : null}</g>`;
+    })}
+    <rect class="now" x=${at * step} width=${step} y=${top - 6} height=${height - top + 4} vector-effect="non-scaling-stroke" />
+  </svg>`;
+}
+
+export function TimeLine({ name, at }) {
+  const asked = useAsk(session(name, "requests"));
+  const told = useAsk(session(name));
+  const [chosen, setChosen] = useState(null);
+  const [row, setRow] = useState(null);
+  const requests = asked.value || [];
+  const now = Math.min(requests.length - 1, at === undefined || at === "" ? (chosen ?? requests.length - 1) : chosen ?? Number(at));
+  const view = useAsk(requests.length ? session(name, "view") : null, { request: now, limit: 1 });
+  if (!asked.value || !told.value) return html`<${Wait} of=${asked.error ? asked : told} />`;
+  if (!requests.length) return html`<h1>No request went out yet</h1><p class="lead">The time line begins with the first one.</p>`;
+  const one = requests[now];
+  const choose = (n) => { setChosen(n); setRow(null); };
+  const spent = requests.reduce((sum, each) => sum + (each.cost || 0), 0);
+  const breaks = requests.filter((each) => each.cache.broken && each.cache.broken.cause !== "first");
+  return html`<h1>${many(requests.length, "request")}${spent ? ", " + dollars(spent) : ""}</h1>
+    <p class="lead">${breaks.length ? many(breaks.length, "time") + " the provider's cache was broken. " : "The provider's cache was never broken. "}Drag to any request to see what the model saw then.</p>
+    <section><${Chart} requests=${requests} room=${told.value.room} at=${now} choose=${choose} />
+      <input type="range" aria-label="Request" min="0" max=${requests.length - 1} value=${now} onInput=${(e) => choose(Number(e.target.value))} />
+      <div class="legend"><span class="hue3"><i></i>From the cache</span><span class="hue1"><i></i>Read afresh</span><span class="hue0"><i></i>Not billed</span><span class="hue4"><i></i>Edits were made</span><span class="red"><i></i>The cache was broken</span></div>
+    </section>
+    <section><h2>Request ${one.number}: ${number(prompt(one))} tokens${one.cost ? ", " + dollars(one.cost) : ""}</h2>
+      <div class="meta"><span>${clock(one.time)}</span><span>${one.model}</span>${one.edits.length ? html`<span>edits before it: ${one.edits.slice(0, 8).map((id) => html`<a href=${to(name, "edit", id)}>${id}</a> `)}</span>` : null}${one.cache.broken && one.cache.broken.cause !== "first" ? html`<span class="alarm">${CAUSES[one.cache.broken.cause]}</span>` : null}<a href=${to(name, "request", one.number)}>Body, bill and cache</a></div>
+      ${view.value ? html`<${Picture} picture=${view.value.picture} room=${told.value.room} tokens=${view.value.tokens} />
+      <div class=${row ? "split" : ""}><div><${Rows} name=${name} told=${view.value} request=${now} open=${setRow} chosen=${row} /></div>${row ? html`<${Detail} key=${row + now} name=${name} id=${row} request=${now} />` : null}</div>` : html`<${Wait} of=${view} />`}
+    </section>`;
+}
