@@ -44,7 +44,7 @@ def test_the_bundle_is_small_and_carries_its_licences() -> None:
 
 def test_the_next_body_that_a_provider_receives_is_what_the_click_promised() -> None:
     store = Memory()
-    chat = open_worked(store, window=60_000, strategy="auto")
+    chat = open_worked(store, window=400_000, strategy="auto")
     chat.fold(tuple(row.id for row in chat.view().rows[1:7]), "Looked at three disks.")
     with (
         Provider(Turn("All is well."), window=120_000) as provider,
@@ -73,7 +73,7 @@ def test_the_next_body_that_a_provider_receives_is_what_the_click_promised() -> 
 
 def test_a_message_is_found_and_brought_back_by_keyboard_alone() -> None:
     store = Memory()
-    chat = open_worked(store, window=60_000, strategy="auto")
+    chat = open_worked(store, window=400_000, strategy="auto")
     edit = chat.fold(tuple(row.id for row in chat.view().rows[1:7]), "Looked at three disks.")
     with looking(store, "s/run/now") as (_, seen):
         sight = seen.page

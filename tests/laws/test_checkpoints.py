@@ -176,6 +176,14 @@ VERBS: dict[str, tuple[Verb, ...]] = {
     "cache": (lambda chat: chat.cache() if chat._state.log.requests else None,),
     "sent": (lambda chat: chat.sent()[0], lambda chat: chat.sent(0)[0]),
     "diff": (lambda chat: chat.diff(0, -1),),
+    "body": (lambda chat: chat.body(), lambda chat: chat.body(0)),
+    "requests": (lambda chat: chat.requests(),),
+    "edits": (lambda chat: chat.edits(),),
+    "preview": (
+        lambda chat: chat.preview(),
+        lambda chat: chat.preview("undo"),
+        lambda chat: chat.preview("undo", an_edit(chat), through=True),
+    ),
     "why": (lambda chat: chat.why(path_of(chat)[0]),),
     "fold": (
         lambda chat: chat.fold(tuple(rows_of(chat)[:1]), "By hand."),
