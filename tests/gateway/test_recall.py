@@ -56,6 +56,7 @@ def test_a_recall_is_answered_here_and_stays_hidden(loop, stream):
     assert not any(name in names_in(talk) for name in RECALL), "the client never hears of these tools"
     last = json.dumps(provider.requests[-1].body)
     assert last.count("m7.py") >= 1
+    assert "ref=" in last, "what is left out says by what reference it can be looked up"
     assert "tool_output_cache_search" in last.replace(
         '"name": "tool_output_cache_search", "description"', ""
     ), "the round is put back"

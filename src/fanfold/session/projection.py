@@ -21,7 +21,9 @@ class Projection:
         self.scale = scale
         self.title = title
         self.refs = refs
-        """Whether a model can look things up again, so that views name references."""
+        """Whether the session offers tools with which a model looks things up again."""
+        self.names_refs = refs
+        """Whether views name references: a model has such tools, be it from somebody else."""
         self.weights: dict[str, tuple[int, Weight]] = {}
         """What was weighed before, so that it is not weighed again."""
         self.memory: dict[Any, Any] = {}
@@ -42,7 +44,7 @@ class Projection:
                 self._tip,
                 self.log.version,
                 title=self.title,
-                refs=MappingProxyType(self.log.addresses) if self.refs else None,
+                refs=MappingProxyType(self.log.addresses) if self.names_refs else None,
                 kept=self.log.kept_as,
                 said=self.log.said,
                 behind=self.log.entries_behind,

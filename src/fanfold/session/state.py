@@ -88,7 +88,7 @@ class State:
         self._limits: dict[Any, Budget] = {}
         self._frame: tuple[Frame, tuple[Frame, tuple[str, ...]]] | None = None
         """The frame last sent, as it was recorded and as it goes over the wire."""
-        self._tools: tuple[Frame, frozenset[str]] | None = None
+        self._tools: tuple[Frame, tuple[frozenset[str], bool]] | None = None
         self._closed = False
         self._worker: object = None
         """The thread in which a unit of work is under way."""
@@ -155,6 +155,9 @@ class State:
 
     def view(self) -> View:
         """What the model would see now."""
+        if self.projection.names_refs != self.has_recall_tools():
+            self.projection.names_refs = self.has_recall_tools()
+            self.projection.forget()
         return self.projection.view()
 
     def count_standing(self) -> int:
@@ -212,14 +215,19 @@ class State:
 
     def frame_tools(self) -> frozenset[str]:
         """The names of the tools that were recorded last."""
-        frame = self.log.frame()
-        if self._tools is None or self._tools[0] is not frame:
-            self._tools = (frame, tool_names(frame, self.dialect.name))
-        return self._tools[1]
+        return self._known_tools()[0]
 
     def has_recall_tools(self) -> bool:
-        """Whether the model can look things up, by tools of this session or by those of an MCP server."""
-        return self.recall or any(READ in name for name in self.frame_tools())
+        """Whether the model can look things up, by tools of this session, of an MCP server or of a gateway."""
+        return self.recall or self._known_tools()[1]
+
+    def _known_tools(self) -> tuple[frozenset[str], bool]:
+        """The names of the tools in the frame, and whether one of them looks things up."""
+        frame = self.log.frame()
+        if self._tools is None or self._tools[0] is not frame:
+            names = tool_names(frame, self.dialect.name)
+            self._tools = (frame, (names, any(READ in name for name in names)))
+        return self._tools[1]
 
     @property
     def filters(self) -> tuple[Filter, ...]:
