@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fanfold.core.message import Call, Message, Part, Text, Thinking
@@ -210,6 +210,7 @@ def test_usage_is_told_in_a_stream_of_chat_only_to_whoever_asks_for_it() -> None
 
 
 @given(usages, usages)
+@example(TokenUsage(), TokenUsage(output=1, reasoning=1))
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_usage_is_read_as_it_was_written_and_set(
     dialect: DialectName, usage: TokenUsage, other: TokenUsage

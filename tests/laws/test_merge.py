@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import fanfold
@@ -26,6 +26,7 @@ def test_the_same_transcript_again_writes_nothing(first: list[Any], then: list[A
 
 
 @given(conversations(), st.integers(0, 60), st.integers(0, 60))
+@example([said("Never touch the vendor folder."), {"role": "assistant", "content": ""}], 0, 0)
 def test_a_body_that_changed_in_place_is_no_new_conversation(bodies: list[Any], pick: int, cut: int) -> None:
     world = World(budget=Budget(window=900))
     world.merge(bodies)

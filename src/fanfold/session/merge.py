@@ -153,8 +153,9 @@ def _adopt(state: State, alignment: Alignment) -> tuple[list[Pairing], Merged]:
 
 
 def _goes_on(groups: Sequence[Pairing], last: Pairing) -> bool:
-    """Whether something that is recorded behind the last change is the same."""
-    return any(group.same and group.spoken and group.entries[0] >= last.entries[1] for group in groups)
+    """Whether something that is recorded behind the last change is the same, be it a message without words."""
+    behind = (group for group in groups if group.same and group.entries[0] >= last.entries[1])
+    return any(group.spoken or group.is_pair for group in behind)
 
 
 def _settled(groups: list[Pairing]) -> list[Pairing]:

@@ -75,7 +75,8 @@ def set_usage(body: Body, usage: TokenUsage) -> Body:
             }
             return {**body, "message": {**message, "usage": merge_usage(old, figures)}}
         case {"usage": dict(old)}:
-            return {**body, "usage": merge_usage(old, write_usage(usage))}
+            kept = {key: value for key, value in old.items() if key != "output_tokens_details"}
+            return {**body, "usage": merge_usage(kept if usage.reasoning == 0 else old, write_usage(usage))}
     return body
 
 
