@@ -18,8 +18,9 @@ import fanfold
 from fanfold import SQLite
 from fanfold.core.message import user
 from fanfold.core.record import Move
-from fanfold.core.tree import Entry, Tree
+from fanfold.core.tree import Entry
 from fanfold.stores.store import Batch
+from fanfold.stores.tenant_tree import TenantTree
 
 Taken = tuple[float, float]
 """Seconds on the wall, and of processor time."""
@@ -63,7 +64,7 @@ def session(store: Any) -> Taken:
 
 def entries() -> list[Entry]:
     """Messages one after the other."""
-    tree, parent, made = Tree(), None, []
+    tree, parent, made = TenantTree(), None, []
     for n in range(APPENDS):
         made.append(tree.add(parent, user(f"{n} {TEXT}")))
         parent = made[-1].id
@@ -117,7 +118,7 @@ def late_and_early(counts: Sequence[int]) -> float:
     """What an append costs at the end of a long session, beside what it costs early on."""
     with tempfile.TemporaryDirectory() as folder:
         store = SQLite(Path(folder) / "a.db")
-        tree, parent, taken = Tree(), None, []
+        tree, parent, taken = TenantTree(), None, []
         for n in range(counts[-1] + 500):
             entry = tree.add(parent, user(f"{n} {TEXT}"))
             batch = Batch((Move(entry.id, "append", parent, 1.5),), (entry,))

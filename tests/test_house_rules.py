@@ -69,6 +69,8 @@ THEIR_WORDS = {
 }  # fmt: skip
 """Named after an argument of the provider's own SDK, of a system's own function, or after the option `--engine`."""
 
+MOST_LINES_OF_THE_CORE = 3_100
+"""It is read in one sitting."""
 MOST_LINES_OF_A_FILE = 600
 MOST_LINES_OF_A_FUNCTION = 50
 MOST_UNNAMED_ARGUMENTS = 4
@@ -249,6 +251,11 @@ def test_few_functions_are_named_by_a_bare_participle() -> None:
     bare = sorted(name for name in names if is_participle(name))
     share = len(bare) / len(names)
     assert share <= MOST_PARTICIPLES, f"{share:.1%}: {', '.join(dict.fromkeys(bare))}"
+
+
+def test_the_core_is_read_in_one_sitting() -> None:
+    lines = sum(path.read_text(encoding="utf-8").count("\n") for path in (SOURCE / "core").glob("*.py"))
+    assert lines <= MOST_LINES_OF_THE_CORE
 
 
 def test_every_folder_has_a_short_guide() -> None:

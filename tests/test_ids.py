@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from fanfold import Call, Image, Message, Opaque, Result, Text, Thinking
-from fanfold.core.echo import entry_echo
 from fanfold.core.ids import canonical, digest, entry_id, unpack
 from fanfold.core.message import Wire, assistant, user
+from fanfold.stores.echo import entry_echo
 
 
 def test_the_same_message_in_the_same_place_has_the_same_id() -> None:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from fanfold import Drop, Fold, Frame, NotFound, Undo
-from fanfold.core.echo import entry_echo
 from fanfold.core.edit import Decision
 from fanfold.core.log import Log
-from fanfold.core.message import Message, user
+from fanfold.core.message import user
 from fanfold.core.record import Edited, Framed, Move, Record, Replaced, Sent
 from fanfold.core.tree import Tree
 
@@ -110,39 +108,6 @@ def test_a_re_dressed_entry_has_its_old_body_at_earlier_versions() -> None:
     assert log.message(ids[0]) == user("ONE")
     assert log.message(ids[0], before) == user("one")
     assert log.tree[ids[0]].message == user("one")
-
-
-def test_an_erased_entry_keeps_its_id_and_place_and_nothing_else() -> None:
-    log, ids = grown("my password is hunter2", "thanks")
-    log.tree.erase(ids[0], "a secret")
-    assert log.tree[ids[0]].message == Message("user", user("[erased: a secret]").parts)
-    assert log.tree.path(ids[1]) == ids
-
-
-def test_an_erased_entry_is_found_by_any_body_that_it_had_until_that_is_said_again() -> None:
-    tree = Tree()
-    first = tree.add(None, user("one"))
-    other = tree.erase(tree.add(None, user("two")).id, "asked for", [tree.echo(None, user("TWO"))])
-    assert tree.stub(None, user("two")) == tree.stub(None, user("TWO")) == other
-    assert tree.stub(None, user("one")) is tree.stub(first.id, user("two")) is None
-    tree.put(msgspec.structs.replace(other, message=user("two"), erased=None))
-    assert tree.stub(None, user("two")) is None
-
-
-def test_a_message_that_is_sent_again_is_hashed_once_however_many_others_were_erased(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    tree, hashed = Tree(), list[Message]()
-    for number in range(50):
-        tree.erase(tree.add(None, user(f"secret {number}")).id, "asked for")
-
-    def counting(parent: str | None, message: Message) -> str:
-        hashed.append(message)
-        return entry_echo(parent, message)
-
-    monkeypatch.setattr("fanfold.core.tree.entry_echo", counting)
-    assert tree.stub(None, user("hello")) is None
-    assert hashed == [user("hello")]
 
 
 def test_a_log_read_back_from_its_records_is_the_same() -> None:

@@ -13,12 +13,12 @@ from odd_bodies import talk
 
 import fanfold
 from fanfold import BadInput, Memory
-from fanfold.core.echo import entry_echo
 from fanfold.core.edit import Decision, Edit, Fold, Repair
 from fanfold.core.ids import entry_id
 from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Edited, Move, Record, Replaced
 from fanfold.core.tree import Entry
+from fanfold.stores.echo import entry_echo
 
 EVIL: dict[str, Any] = {
     "openai.chat": {"role": "user", "content": "EVIL"},

@@ -11,9 +11,9 @@ from fanfold.core.budget import BOUNDS
 from fanfold.core.layout import show
 from fanfold.core.log import Log
 from fanfold.core.record import Edited, Erased, Inherited, Record, Replaced, Visible
-from fanfold.core.tree import Tree
 from fanfold.dialects.dialect import decode
 from fanfold.stores.coding import Coding
+from fanfold.stores.tenant_tree import TenantTree
 from laws import grammar
 
 
@@ -75,7 +75,7 @@ def the_view_is_that_of_a_log_read_anew(chat: Session) -> None:
 
 def read_back(log: Log) -> Log:
     """The log, written to bytes as stores write it, and read again."""
-    tree, coding = Tree(), Coding()
+    tree, coding = TenantTree(), Coding()
     for entry in log.tree.entries.values():
         back = coding.read_entry(entry.id, entry.parent, coding.entry(entry))
         if entry.id in log.tree.erased:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import fanfold
 from fanfold import Budget, Session
-from fanfold.core.echo import echo_bytes, entry_echo
 from fanfold.dialects.anthropic.dialect import AnthropicMessages
+from fanfold.stores.echo import echo_bytes, entry_echo
 from fanfold.testing import called, replied, returned, said, talk
 from fanfold.testing.generators import broken_conversations, conversations
 from laws import holds

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fanfold import Corrupt, Message, Text
-from fanfold.core.echo import entry_echo
 from fanfold.core.edit import Decision, Elide, Fold, Pin
 from fanfold.core.ids import entry_id
 from fanfold.core.message import Wire, user
@@ -18,6 +17,7 @@ from fanfold.core.record import Answered, Edited, Frame, Framed, Move, Record, R
 from fanfold.core.tree import Entry
 from fanfold.dialects.chat.dialect import OpenAIChat
 from fanfold.stores.coding import Coding
+from fanfold.stores.echo import entry_echo
 from fanfold.testing.generators import odd_bodies, texts
 
 CODING = Coding()

@@ -18,15 +18,15 @@ import fanfold
 from fanfold import Full, Moved, SQLite
 from fanfold.core.message import user
 from fanfold.core.record import Answered, Move
-from fanfold.core.tree import Tree
 from fanfold.stores.store import Batch, Stored
+from fanfold.stores.tenant_tree import TenantTree
 
 WRITERS = 16
 
 
 def lines_of(name: str, count: int = 1, words: int = 5) -> Batch:
     """A unit of work of so many lines, with a message each."""
-    tree, parent, entries = Tree(), None, []
+    tree, parent, entries = TenantTree(), None, []
     for n in range(count):
         entries.append(tree.add(parent, user(f"{name} {n} " + "word " * words)))
         parent = entries[-1].id

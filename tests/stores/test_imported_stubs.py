@@ -15,9 +15,9 @@ import pytest
 
 import fanfold
 from fanfold import BadInput, Gone, Memory, SQLite
-from fanfold.core.echo import entry_echo
 from fanfold.core.ids import entry_id
 from fanfold.core.message import user
+from fanfold.stores.echo import entry_echo
 from fanfold.stores.store import Store
 from fanfold.testing import replied, said
 

@@ -25,8 +25,8 @@ from fanfold import BadSetting, Corrupt, Gone, MissingExtra, Moved, NotFound, Po
 from fanfold.core import record as records
 from fanfold.core.message import user
 from fanfold.core.record import Answered
-from fanfold.core.tree import Tree
 from fanfold.stores.store import Batch
+from fanfold.stores.tenant_tree import TenantTree
 from fanfold.testing import check_store, talk
 
 Connect = Callable[..., Postgres]
@@ -147,7 +147,7 @@ def test_hostile_names_are_names_like_others(connect: Connect) -> None:
 
 
 def test_no_tenant_reaches_anything_of_another(connect: Connect) -> None:
-    store, tree = connect(), Tree()
+    store, tree = connect(), TenantTree()
     entry = tree.add(None, user("secret"))
     store.append("mine", "s", Batch((records.Move(entry.id),), (entry,)), expect=0)
     blob = store.put_blob("mine", [SMALL])
@@ -166,7 +166,7 @@ def test_no_tenant_reaches_anything_of_another(connect: Connect) -> None:
 
 
 def test_a_hostile_id_finds_nothing_and_breaks_nothing(connect: Connect) -> None:
-    store, tree = connect(), Tree()
+    store, tree = connect(), TenantTree()
     entry = tree.add(None, user("hi"))
     store.append("t", "s", Batch((records.Move(entry.id),), (entry,)), expect=0)
     for id in HOSTILE:
@@ -178,7 +178,7 @@ def test_a_hostile_id_finds_nothing_and_breaks_nothing(connect: Connect) -> None
 
 
 def test_a_path_ends_where_it_is_told_to(connect: Connect) -> None:
-    store, tree = connect(), Tree()
+    store, tree = connect(), TenantTree()
     entries = [tree.add(None, user("0"))]
     for n in range(1, 50):
         entries.append(tree.add(entries[-1].id, user(str(n))))

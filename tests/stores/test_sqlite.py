@@ -17,8 +17,8 @@ from fanfold import BadSetting, Memory, Message, Moved, SQLite, StoreFailed, Tex
 from fanfold.core import record as records
 from fanfold.core.message import user
 from fanfold.core.record import Answered
-from fanfold.core.tree import Tree
 from fanfold.stores.store import Batch, Store
+from fanfold.stores.tenant_tree import TenantTree
 from fanfold.testing import check_store, talk
 
 HOSTILE = [
@@ -131,7 +131,7 @@ def test_hostile_names_are_names_like_others(tmp_path: Path) -> None:
 
 
 def test_no_tenant_reaches_the_entries_of_another(tmp_path: Path) -> None:
-    store, tree = SQLite(tmp_path / "a.db"), Tree()
+    store, tree = SQLite(tmp_path / "a.db"), TenantTree()
     entry = tree.add(None, user("secret"))
     store.append("mine", "s", Batch((records.Move(entry.id),), (entry,)), expect=0)
     store.append("yours", "s", Batch((Answered("k", "", ()),)), expect=0)
@@ -145,7 +145,7 @@ def test_no_tenant_reaches_the_entries_of_another(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("id", HOSTILE)
 def test_a_hostile_id_finds_nothing_and_breaks_nothing(id: str, tmp_path: Path) -> None:
-    store, tree = SQLite(tmp_path / "a.db"), Tree()
+    store, tree = SQLite(tmp_path / "a.db"), TenantTree()
     entry = tree.add(None, user("hi"))
     store.append("t", "s", Batch((records.Move(entry.id),), (entry,)), expect=0)
     assert store.entry("t", id) is None
@@ -156,7 +156,7 @@ def test_a_hostile_id_finds_nothing_and_breaks_nothing(id: str, tmp_path: Path) 
 
 
 def test_a_path_ends_where_it_is_told_to(tmp_path: Path) -> None:
-    store, tree = SQLite(tmp_path / "a.db"), Tree()
+    store, tree = SQLite(tmp_path / "a.db"), TenantTree()
     entries = [tree.add(None, user("0"))]
     for n in range(1, 50):
         entries.append(tree.add(entries[-1].id, user(str(n))))

@@ -18,9 +18,8 @@ from msgspec.structs import replace
 import fanfold
 from builders import asks, says, tell
 from fanfold import Corrupt, Pool, Postgres, Sealed, SQLite, StoreFailed
-from fanfold.core.echo import is_former
-from fanfold.core.ids import former_echo
 from fanfold.core.record import Move
+from fanfold.stores.echo import former_echo, is_former
 from fanfold.stores.sealing import checkpoint_place, entry_place, place_at, session_place
 
 HERE = Path(__file__).parent

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
+from fanfold.core.message import Message
 
 _ENCODER = msgspec.msgpack.Encoder(order="deterministic")
 _IN_ORDER = msgspec.msgpack.Encoder()
@@ -57,60 +57,6 @@ def body(message: Message) -> bytes:
 def entry_id(parent: str | None, message: Message) -> str:
     """The id of this message in this place."""
     return digest((parent or "").encode(), body(message))
-
-
-def former_echo(parent: str | None, message: Message) -> str:
-    """The echo that 0.1 made (`core/echo.py` has the present one): stubs and exports of that time are known by it.
-
-    A whole number is the same written as 1.0 and as 1, for clients in JavaScript do not tell them apart.
-    """
-    told = canonical((message.role, *filter(None, map(echo_part, message.parts))))
-    return digest((parent or "").encode(), told)
-
-
-def echo_part(part: Part) -> tuple[Any, ...] | None:
-    """What a client repeats of a part: no thinking, no cache marks, no empty or null fields."""
-    match part:
-        case Text(text=text):
-            return ("text", text) if text else None
-        case Call(id=id, name=name, raw=raw):
-            return ("call", id, name, read_arguments(raw))
-        case Result(call=call, parts=parts, error=error):
-            return ("result", call, error, *filter(None, map(echo_part, parts)))
-        case Image(media=media, data=data, url=url):
-            return ("image", media, data, url)
-        case Document(media=media, data=data, url=url, text=text):
-            return ("document", media, data, url, text)
-        case Opaque(body=inner):
-            return ("opaque", _without_marks(inner))
-        case Thinking():
-            return None
-
-
-def read_arguments(raw: str) -> Any:
-    """The arguments of a call by value: clients write their JSON with other spaces, and that is the same call."""
-    try:
-        return _DECODER.decode(raw)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return raw
-
-
-def _without_marks(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _without_marks(v) for k, v in value.items() if v is not None and k != "cache_control"}
-    if isinstance(value, list):
-        return [_without_marks(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def _read_number(literal: str) -> float | int:
-    number = float(literal)
-    if number in (float("inf"), float("-inf")):
-        raise ValueError("out of range")
-    return int(number) if number.is_integer() else number
-
-
-_DECODER = msgspec.json.Decoder(float_hook=_read_number)
 
 
 def _spell(value: Any, encoder: msgspec.msgpack.Encoder) -> Any:

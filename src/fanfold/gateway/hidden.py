@@ -14,12 +14,12 @@ import msgspec
 
 from fanfold.core.edit import RECALL
 from fanfold.core.message import Call, Message, Wire
-from fanfold.core.prefix import prefixes
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.http.request import HttpRequest
 from fanfold.dialects.registry import dialect_named
 from fanfold.dialects.tools import function_names
 from fanfold.outputs.recall import definitions
+from fanfold.stores.prefix import prefixes
 
 MOST = 8
 """So often the model may look things up before the client hears from it."""

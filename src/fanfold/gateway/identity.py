@@ -14,10 +14,10 @@ from typing import Any
 
 import msgspec
 
-from fanfold.core.prefix import prefixes
 from fanfold.dialects.http.request import HttpRequest
 from fanfold.dialects.registry import dialect_named
 from fanfold.gateway.headers import Headers, get
+from fanfold.stores.prefix import prefixes
 
 _HEADERS = (
     (b"x-fanfold-session", "named", None),

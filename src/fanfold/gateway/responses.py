@@ -22,12 +22,13 @@ from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadInput, Gone, Moved, NotFound
 from fanfold.core.message import user
 from fanfold.core.record import Move
-from fanfold.core.tree import Entry, Tree
+from fanfold.core.tree import Entry
 from fanfold.dialects.http.errors import Trouble
 from fanfold.dialects.http.replies import reply_id
 from fanfold.dialects.registry import DialectName, dialect_named
 from fanfold.session.pool import Pool
 from fanfold.stores.store import Batch, Store
+from fanfold.stores.tenant_tree import TenantTree
 from fanfold.text.json_text import from_json, to_json
 
 DIALECT: DialectName = "openai.responses"
@@ -96,7 +97,7 @@ class StoredResponses:
         fields = {key: value for key, value in told.items() if key != "output"}
         output = self._refer(tenant, _listed(told.get("output")), tip, head)
         kept = {"response": fields, "output": output, "tip": tip, "input": own}
-        entry = Tree().add(None, user(to_json(kept)))
+        entry = TenantTree().add(None, user(to_json(kept)))
         try:
             self._store.create(_shelf(tenant), id, [Batch((Move(entry.id),), (entry,), prefixes=(None,))])
         except (Moved, Gone):

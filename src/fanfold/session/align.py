@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from fanfold.core.echo import Atom, atoms, compare, is_told, join
 from fanfold.core.message import Message, Thinking
 from fanfold.session.state import State
+from fanfold.stores.echo import Atom, atoms, compare, is_told, join
 from fanfold.text.plain import same_kinds
 
 _MOST = 64
@@ -132,7 +132,7 @@ class Alignment:
             if wire is not None and wire.body == body and same_kinds(wire.body, body):
                 return True
         message = self.message(at)
-        if message is recorded or log.tree.is_destroyed(id, message):
+        if message is recorded or self._state.tree.is_destroyed(id, message):
             return True
         if id in log.tree.erased or message.role != recorded.role:
             return False

@@ -17,12 +17,10 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from fanfold.config.choice import is_named
-from fanfold.core.echo import entry_echo, is_former
 from fanfold.core.edit import MOST_DIGITS, Edit, Elide, Fold, Pin, Repair, Undo, covers_of
 from fanfold.core.errors import BadInput, Gone, Moved, StoreFailed
-from fanfold.core.ids import entry_id, former_echo, unpack
+from fanfold.core.ids import entry_id, unpack
 from fanfold.core.message import Message
-from fanfold.core.prefix import Prefix, number_of, resume
 from fanfold.core.record import (
     Edited,
     Inherited,
@@ -40,8 +38,10 @@ from fanfold.dialects.registry import DIALECTS, dialect_named
 from fanfold.dialects.weigh import misread
 from fanfold.stores.blobs import Spool
 from fanfold.stores.coding import Coded, Coding
+from fanfold.stores.echo import entry_echo, former_echo, is_former
 from fanfold.stores.export import FORMAT, ID, Line
 from fanfold.stores.opening import open_store
+from fanfold.stores.prefix import Prefix, number_of, resume
 from fanfold.stores.store import SOME, Batch, Store, holder_name, name_of, summing
 
 _LARGE = 1 << 20

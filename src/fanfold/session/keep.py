@@ -12,11 +12,11 @@ from fanfold.core.edit import Pin, Undo
 from fanfold.core.errors import Corrupt, NotFound, StoreFailed
 from fanfold.core.log import Log
 from fanfold.core.message import Message
-from fanfold.core.prefix import number_of
 from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Kept, Move, Opened, Record
 from fanfold.core.tree import Entry, missing
 from fanfold.stores import checkpoint
 from fanfold.stores.checkpoint import Checkpoint
+from fanfold.stores.prefix import number_of
 from fanfold.stores.store import Batch, Stored, Tenant, written_first
 from fanfold.stores.summary import Summary
 
@@ -169,7 +169,7 @@ class Keeping:
 
     def _prefix(self, record: Record) -> int | None:
         """Where a record moves the head to."""
-        return number_of(self.log.tree.prefix(record.head)) if isinstance(record, Move) else None
+        return number_of(self.tenant.tree.prefix(record.head)) if isinstance(record, Move) else None
 
     def _summary(self, records: Sequence[Record]) -> Summary | None:
         """How the session stands now: after requests, and after many messages without one."""

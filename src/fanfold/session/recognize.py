@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from fanfold.core.prefix import number_of, prefixes
 from fanfold.dialects.detect import dialect_of
 from fanfold.dialects.dialect import Dialect, decode
 from fanfold.dialects.registry import dialect_named
 from fanfold.session.summarize import hash_system
+from fanfold.stores.prefix import number_of, prefixes
 from fanfold.stores.store import Store, Track
 
 _NEWEST = 64

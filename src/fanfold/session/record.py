@@ -242,10 +242,10 @@ def append(
 
 def _find_stub(state: State, message: Message) -> Entry | None:
     """The stub of these words at the head, if they were erased here, or in this session before it was exported."""
-    stub = state.log.tree.stub(state.log.head, message)
+    stub = state.tree.stub(state.log.head, message)
     if stub is None or (stub.imported and stub.id not in set(entries_ever(state.log))):
         return None
-    made = state.log.tree.make(state.log.head, message)
+    made = state.tree.make(state.log.head, message)
     if made.id != stub.id or stub.erased is None:
         return stub
     # The words are at hand, so what is left of them is made from them: what is stored may have been made up.

@@ -46,6 +46,7 @@ from fanfold.stores import checkpoint
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.fibers import FiberLock, worker
 from fanfold.stores.opening import is_awaited
+from fanfold.stores.tenant_tree import TenantTree
 from fanfold.tokens.learning import sound
 from fanfold.tokens.units import in_window
 
@@ -140,6 +141,11 @@ class State:
     def open_calls(self) -> Mapping[str, Call]:
         """Calls on the present path that have no answer yet."""
         return self._open_calls
+
+    @property
+    def tree(self) -> TenantTree:
+        """The entries that the sessions of a tenant share; those of the log are in it."""
+        return self.terms.tenant.tree
 
     @property
     def path(self) -> list[str]:

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from fanfold.core.errors import Corrupt, NotFound
-from fanfold.core.prefix import number_of
 from fanfold.core.record import Move, Record
-from fanfold.core.tree import Entry, Tree
+from fanfold.core.tree import Entry
+from fanfold.stores.prefix import number_of
+from fanfold.stores.tenant_tree import TenantTree
 
 _AT_HAND = 1_000
 """So many entries are at hand at a time."""
 
 
-def renew_entries(tree: Tree, ids: Iterable[str]) -> Iterator[Entry]:
+def renew_entries(tree: TenantTree, ids: Iterable[str]) -> Iterator[Entry]:
     """All entries of a tenant with present echoes, each after its parent; the caller keeps them at once.
 
     What is damaged, and what stands after it, stays as it is.
@@ -29,7 +30,7 @@ def renew_entries(tree: Tree, ids: Iterable[str]) -> Iterator[Entry]:
             tree.keep_only(())
 
 
-def _not_done(tree: Tree, id: str | None, done: set[str]) -> list[Entry]:
+def _not_done(tree: TenantTree, id: str | None, done: set[str]) -> list[Entry]:
     found = list[Entry]()
     while id is not None and id not in done:
         found.append(tree[id])
@@ -37,7 +38,7 @@ def _not_done(tree: Tree, id: str | None, done: set[str]) -> list[Entry]:
     return found
 
 
-def head_numbers(tree: Tree, records: Iterable[tuple[int, Record]]) -> Iterator[tuple[int, int]]:
+def head_numbers(tree: TenantTree, records: Iterable[tuple[int, Record]]) -> Iterator[tuple[int, int]]:
     """Where the records of a session move its head to: their numbers, and the numbers of the prefixes."""
     for number, record in records:
         if isinstance(record, Move):

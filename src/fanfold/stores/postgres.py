@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fanfold.core.errors import Corrupt
 from fanfold.core.record import versions
-from fanfold.core.tree import Entry, Tree
+from fanfold.core.tree import Entry
 from fanfold.stores.blobs import BlobIntake, Spool, blob_place
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.coding import (
@@ -45,6 +45,7 @@ from fanfold.stores.store import (
     refuse_stubs,
     written_first,
 )
+from fanfold.stores.tenant_tree import TenantTree
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -95,7 +96,7 @@ class Postgres(SQLStore):
                 ids.setdefault(as_text(name), []).append(as_text(id))
                 numbers[as_text(name)] = number
         for tenant, listed in ids.items():
-            tree = Tree(partial(self.read_entries, tenant))
+            tree = TenantTree(partial(self.read_entries, tenant))
             for entry in renew_entries(tree, listed):
                 body = self.coding.entry(entry, tenant)
                 self.rows("renew_entry", tenant=numbers[tenant], id=as_bytes(entry.id), body=body)
@@ -103,7 +104,7 @@ class Postgres(SQLStore):
                 self._renew_tracks(tree, tenant, session)
         self.rows("change_seal", mark=self._mark)
 
-    def _renew_tracks(self, tree: Tree, tenant: str, session: str) -> None:
+    def _renew_tracks(self, tree: TenantTree, tenant: str, session: str) -> None:
         place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
         with suppress(Corrupt):
             records = self.coding.read_records(tenant, session, self.rows("records", **place))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fanfold.core.errors import Busy, Corrupt, Full, StoreFailed
 from fanfold.core.record import Record, is_visible
-from fanfold.core.tree import Entry, Tree
+from fanfold.core.tree import Entry
 from fanfold.stores.blobs import BlobFiles, BlobIntake, BlobPlace, blob_place
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.coding import (
@@ -53,6 +53,7 @@ from fanfold.stores.store import (
     refuse_stubs,
     written_first,
 )
+from fanfold.stores.tenant_tree import TenantTree
 from fanfold.text.json_text import to_json
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class SQLite(SQLStore):
         for number, name, _ in self.rows("tenant_names"):
             with suppress(Corrupt):
                 tenant = as_text(name)
-                tree = Tree(partial(self.read_entries, tenant))
+                tree = TenantTree(partial(self.read_entries, tenant))
                 ids = (as_text(id) for (id,) in self.rows("entry_ids", tenant=number))
                 for entry in renew_entries(tree, ids):
                     self._change_entry(tenant, number, entry)
@@ -148,7 +149,7 @@ class SQLite(SQLStore):
         self.database.do("register_tracks", (0, (1 << 63) - 1))
         self.rows("change_seal", mark=self._mark)
 
-    def _renew_tracks(self, tree: Tree, tenant: str, session: str) -> None:
+    def _renew_tracks(self, tree: TenantTree, tenant: str, session: str) -> None:
         with suppress(Corrupt):
             end = self._look(tenant, session)
             if end is not None:

@@ -18,11 +18,12 @@ from weakref import WeakValueDictionary
 import msgspec
 
 from fanfold.core.errors import Gone, Moved, NotFound, StoreFailed
-from fanfold.core.prefix import number_of
 from fanfold.core.record import Move, Record, Taught, blobs_of
-from fanfold.core.tree import Entry, Tree
+from fanfold.core.tree import Entry
 from fanfold.stores.checkpoint import Checkpoint
+from fanfold.stores.prefix import number_of
 from fanfold.stores.summary import Summary, summarize_records
+from fanfold.stores.tenant_tree import TenantTree
 
 READ_AT_ONCE = 1 << 20
 """This many bytes of a blob are read at a time."""
@@ -259,7 +260,7 @@ class Tenant:
     def __init__(self, store: Store, name: str) -> None:
         self.store = store
         self.name = name
-        self.tree = Tree(partial(store.read_entries, name))
+        self.tree = TenantTree(partial(store.read_entries, name))
         self.states: WeakValueDictionary[str, Any] = WeakValueDictionary()
         self.learned: dict[str, Any] = {}
         """What bills taught, by model; taken over when a session opens."""

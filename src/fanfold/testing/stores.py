@@ -13,10 +13,11 @@ from typing import TypeVar
 from fanfold.core.errors import Gone, Moved, NotFound, StoreFailed
 from fanfold.core.message import user
 from fanfold.core.record import Answered, Erased, Frame, Kept, Move, Record
-from fanfold.core.tree import Entry, Tree
+from fanfold.core.tree import Entry
 from fanfold.session.open import open
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.store import Batch, Store
+from fanfold.stores.tenant_tree import TenantTree
 from fanfold.testing.checking import Broken, gives_nothing, must_raise, sure
 from fanfold.testing.talks import talk
 
@@ -38,7 +39,7 @@ def check_store(store: Store) -> None:
 
 def _say(store: Store, tenant: str, session: str, *texts: str) -> list[Entry]:
     """Write messages one after the other, each with its move."""
-    tree, entries = Tree(), list[Entry]()
+    tree, entries = TenantTree(), list[Entry]()
     for text in texts:
         entries.append(tree.add(entries[-1].id if entries else None, user(text)))
         store.append(tenant, session, Batch((Move(entries[-1].id),), (entries[-1],)), expect=len(entries) - 1)
@@ -47,7 +48,7 @@ def _say(store: Store, tenant: str, session: str, *texts: str) -> list[Entry]:
 
 def _swaps(store: Store) -> None:
     entries = _say(store, "swaps", "s", "a", "b")
-    late = Tree().add(None, user("late"))
+    late = TenantTree().add(None, user("late"))
     must_raise(Moved, lambda: store.append("swaps", "s", Batch((Move(late.id),), (late,)), expect=1))
     sure(store.entry("swaps", late.id) is None, "A batch that lost left an entry behind.")
     beside = store.append("swaps", "s", Batch((Answered("k", "t", ()),)), expect=None)
@@ -88,7 +89,7 @@ def _by_twos(store: Store) -> list[Record]:
 
 def _creates(store: Store) -> None:
     """A session is written from many batches as one, or not at all."""
-    entry = Tree().add(None, user("first"))
+    entry = TenantTree().add(None, user("first"))
     batches = [Batch((Move(entry.id),), (entry,)), Batch((Answered("k", "t", ()),))]
 
     def break_off() -> Iterator[Batch]:
@@ -110,7 +111,7 @@ def _creates(store: Store) -> None:
 
 def _swaps_once(store: Store) -> None:
     """Of several who expect the same version at the same time, one writes."""
-    entries = [Tree().add(None, user(f"writer {n}")) for n in range(_WRITERS)]
+    entries = [TenantTree().add(None, user(f"writer {n}")) for n in range(_WRITERS)]
 
     def wrote(session: str, entry: Entry) -> bool:
         try:
@@ -304,7 +305,7 @@ def _meets_stubs(store: Store) -> None:
 def _meets_given_stubs(store: Store) -> None:
     """A stub that came with a session is one like any other; what was said before it stays."""
     here = _say(store, "given", "here", "said here")[0]
-    gone = Tree().add(None, user("said elsewhere"))
+    gone = TenantTree().add(None, user("said elsewhere"))
     stubs = (_stub(here), _stub(gone))
     store.create("given", "imported", iter([Batch((), stubs), Batch((Move(gone.id), Move(here.id)))]))
     sure(store.entry("given", here.id) == here, "A stub took the place of what was said before.")

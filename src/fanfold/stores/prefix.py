@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
-from fanfold.core.echo import given_id
-from fanfold.core.ids import canonical, digest, read_arguments
+from fanfold.core.ids import canonical, digest
 from fanfold.core.message import Call, Message, Opaque, Part, Result, Text, Thinking
+from fanfold.stores.echo import given_id, is_told, read_arguments
 
 START = digest(b"")
 
@@ -87,7 +87,7 @@ def number_of(prefix: str) -> int:
 
 def resume(prefix: str, message: Message) -> Prefix:
     """A conversation that ends with this message and has this hash; words do not go on from here."""
-    told = [part for part in message.parts if not isinstance(part, Thinking) and part != Text("")]
+    told = list(filter(is_told, message.parts))
     return Prefix(prefix, answered=bool(told) and isinstance(told[-1], Result))
 
 

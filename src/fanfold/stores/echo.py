@@ -1,7 +1,7 @@
 """The echo: what a client repeats of a message when it re-sends its history, and what is the same to it.
 
 Thinking, cache marks, empty and null fields do not count; arguments count by value; texts that stand side by side are
-one text, and a result that is sent twice is one. An echo is 40 digits long; one of 0.1 had 32 (`ids.former_echo`), and
+one text, and a result that is sent twice is one. An echo is 40 digits long; one of 0.1 had 32 (`former_echo`), and
 what was erased under that one is still known by it.
 """
 
@@ -11,8 +11,10 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import Any, Literal
 
-from fanfold.core.ids import canonical, echo_part, read_arguments
-from fanfold.core.message import Call, Message, Opaque, Part, Result, Text, Thinking
+import msgspec
+
+from fanfold.core.ids import canonical, digest
+from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 
 Atom = tuple[Any, ...]
 """A piece of a message that is compared as one: its kind, and what is in it. Values are bytes, for True is not 1."""
@@ -114,3 +116,57 @@ def _atom(part: Part, role: str) -> Atom | None:
 def given_id(id: str, name: str | None) -> str:
     """The id of a call, unless it was made from the name: then it only counts the calls of its message."""
     return "" if name and (id == name or id.startswith(f"{name}#")) else id
+
+
+def former_echo(parent: str | None, message: Message) -> str:
+    """The echo that 0.1 made: stubs and exports of that time are known by it.
+
+    A whole number is the same written as 1.0 and as 1, for clients in JavaScript do not tell them apart.
+    """
+    told = canonical((message.role, *filter(None, map(echo_part, message.parts))))
+    return digest((parent or "").encode(), told)
+
+
+def echo_part(part: Part) -> tuple[Any, ...] | None:
+    """What a client repeats of a part: no thinking, no cache marks, no empty or null fields."""
+    match part:
+        case Text(text=text):
+            return ("text", text) if text else None
+        case Call(id=id, name=name, raw=raw):
+            return ("call", id, name, read_arguments(raw))
+        case Result(call=call, parts=parts, error=error):
+            return ("result", call, error, *filter(None, map(echo_part, parts)))
+        case Image(media=media, data=data, url=url):
+            return ("image", media, data, url)
+        case Document(media=media, data=data, url=url, text=text):
+            return ("document", media, data, url, text)
+        case Opaque(body=inner):
+            return ("opaque", _without_marks(inner))
+        case Thinking():
+            return None
+
+
+def read_arguments(raw: str) -> Any:
+    """The arguments of a call by value: clients write their JSON with other spaces, and that is the same call."""
+    try:
+        return _DECODER.decode(raw)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return raw
+
+
+def _without_marks(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_marks(v) for k, v in value.items() if v is not None and k != "cache_control"}
+    if isinstance(value, list):
+        return [_without_marks(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _read_number(literal: str) -> float | int:
+    number = float(literal)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError("out of range")
+    return int(number) if number.is_integer() else number
+
+
+_DECODER = msgspec.json.Decoder(float_hook=_read_number)
