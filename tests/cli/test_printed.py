@@ -15,6 +15,7 @@ from fanfold.cli.app import COMMANDS
 
 SCENES = {
     "init": ("init", "init", "init --force --json"),
+    "completion": ("completion fish", "completion tcsh"),
     "fit": (
         "fit talk.json --window 100 --reserve 20 --meter characters/4 --explain -o short.json",
         "fit talk.json --window 100 --reserve 20 --meter characters/4 --json -o short.json",

@@ -16,7 +16,7 @@ from fanfold.cli import streams
 from fanfold.core.errors import BadInput, DoesNotFit, FanfoldError, NotFound, UnknownModel
 
 SECTIONS = {
-    "Begin": {"demo": "demo:demo", "init": "init:init"},
+    "Begin": {"demo": "demo:demo", "init": "init:init", "completion": "completion:completion"},
     "Files": {
         "fit": "fit:fit",
         "stats": "stats:stats",

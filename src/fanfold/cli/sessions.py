@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from fanfold.cli.completing import model_names, session_names
 from fanfold.cli.saying import as_json
-from fanfold.cli.sizes import model_names, session_names, size
+from fanfold.cli.sizes import size
 from fanfold.core.errors import NotFound
 from fanfold.core.record import Move, Record
 from fanfold.session.stored import StoredSessions

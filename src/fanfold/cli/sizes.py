@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 
 import click
-
-from fanfold.core.errors import FanfoldError
 
 _SIZE = re.compile(r"(\d[\d_,]*(?:\.\d+)?)\s*(k|m|g|ki|mi|gi)?(?:b|tokens)?", re.IGNORECASE)
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
@@ -58,24 +55,3 @@ def duration(text: str) -> float:
     if not seconds:
         raise click.BadParameter(f"{text!r} is no time; write 300, 90s, 5m or 1h.")
     return seconds
-
-
-def model_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Models that begin so, those of fanfold.toml too."""
-    from fanfold.config.settings_file import register_models
-    from fanfold.tokens.models import known
-
-    with suppress(FanfoldError):  # a broken settings file is told by the command, not by the tab key
-        register_models()
-    return [name for name in known() if name.startswith(incomplete)]
-
-
-def session_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Sessions that begin so, of the store that the command line or the environment names."""
-    from fanfold.cli.sessions import Sessions
-
-    try:
-        names = Sessions(ctx.params["store"], ctx.params["tenant"]).names()
-    except (FanfoldError, KeyError):
-        return []
-    return [name for name in names if name.startswith(incomplete)]

@@ -105,6 +105,11 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     again: int = 0
     """Tokens behind the first edit, which the provider's cache held and the next request pays afresh."""
 
+    def __repr__(self) -> str:
+        by = f" by {self.strategy}" if self.strategy else ""
+        why = f"; {self.error}" if self.error else ""
+        return f"<Outcome {self.status}: {self.before:,} → {self.after:,} tokens{by}{why}>"
+
     @property
     def saved(self) -> int:
         """Tokens no longer sent."""

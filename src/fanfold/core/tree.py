@@ -8,7 +8,8 @@ import msgspec
 
 from fanfold.core.errors import Corrupt, NotFound
 from fanfold.core.ids import entry_id
-from fanfold.core.message import Message, replace_part
+from fanfold.core.message import Message, replace_part, text_of
+from fanfold.text.lines import one_line
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -28,6 +29,9 @@ class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """By what the conversation up to here is found (`stores/prefix.py`); earlier releases kept none."""
     imported: bool = False
     """Whether it came as a stub in an export: nothing here proves what it was, so it hides nothing that is said."""
+
+    def __repr__(self) -> str:
+        return f"<Entry {self.id[:8]} {self.message.role}: {one_line(text_of(self.message), 48)!r}>"
 
     @property
     def destroyed(self) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from fanfold.core.budget import Budget
 from fanfold.core.edit import RECALL
 from fanfold.core.message import Call, Message, Result, Text, Thinking, text_of
 from fanfold.core.record import Frame, Kept
-from fanfold.text.lines import row_line
+from fanfold.text.lines import RowLine, excerpt_of
+from fanfold.text.notebook import rows_table
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -160,14 +161,19 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
         force_setattr(self, "is_request", is_request)
         force_setattr(self, "is_reply", shows_reply and self.kind in ("entry", "mend"))
 
-    def __str__(self) -> str:
+    @property
+    def line(self) -> RowLine:
+        """The row in a few words."""
         sign = "▸" if self.pinned else "⋯" if self.was is not None else _SIGNS[self.kind]
         parts = [part for message in self.messages for part in message.parts if not isinstance(part, Call)]
         readable = (Text, Result, Thinking)
         words = [text_of(p) if isinstance(p, readable) else f"[{type(p).__name__.lower()}]" for p in parts]
         calls = [f"{call.name}({call.id[:12]})" for message in self.messages for call in message.calls]
         reason = " ".join(filter(None, ("pinned" * self.pinned, *self.why, self.reason)))
-        return row_line(sign, self.role, self.tokens, words=words, calls=calls, reason=reason)
+        return RowLine(sign, self.role, self.tokens, excerpt=excerpt_of(words, calls), reason=reason)
+
+    def __str__(self) -> str:
+        return str(self.line)
 
     @property
     def whole(self) -> Message:
@@ -487,12 +493,27 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         }
 
     def __str__(self) -> str:
+        return "\n".join([self._head, *map(str, self._lines)])
+
+    def __repr__(self) -> str:
+        return f"<View of {len(self.rows)} rows, {self._fill}>"
+
+    def _repr_html_(self) -> str:
+        return rows_table(self._head, self._lines)
+
+    @property
+    def _head(self) -> str:
         edits = len({why for row in self.rows for why in row.why})
-        room = f" of {self.room:,}" if self.room is not None else ""
-        head = " ".join(filter(None, (self.title, f"@ {self.tip[:6]}" if self.tip else "@ start")))
-        stand = f"{edits} edit{'s' * (edits != 1)} stand{'s' * (edits == 1)}"
-        rows = (self.frame, *self.rows) if self.frame.messages else self.rows
-        return "\n".join([f"{head}   {self.tokens:,}{room} tokens   {stand}", *map(str, rows)])
+        place = " ".join(filter(None, (self.title, f"@ {self.tip[:6]}" if self.tip else "@ start")))
+        return f"{place}   {self._fill}   {edits} edit{'s' * (edits != 1)} stand{'s' * (edits == 1)}"
+
+    @property
+    def _fill(self) -> str:
+        return f"{self.tokens:,}{f' of {self.room:,}' if self.room is not None else ''} tokens"
+
+    @property
+    def _lines(self) -> list[RowLine]:
+        return [row.line for row in ((self.frame, *self.rows) if self.frame.messages else self.rows)]
 
 
 def _blocks(rows: Sequence[Row]) -> list[Block]:

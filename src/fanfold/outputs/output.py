@@ -34,6 +34,9 @@ class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
     def __str__(self) -> str:
         return f"{self.ref}: {size_of(self.size)}, {self.line_count:,} lines, {self.media}"
 
+    def __repr__(self) -> str:
+        return f"<Output {self}>"
+
     @property
     def is_text(self) -> bool:
         """Whether it can be read and searched as lines of text."""

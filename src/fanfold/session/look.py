@@ -15,6 +15,7 @@ from fanfold.core.view import View
 from fanfold.session.state import State
 from fanfold.session.undo import entry_named, standing_edits
 from fanfold.text.cutting import short
+from fanfold.text.notebook import lines_table
 from fanfold.tokens.units import decision_in_window, in_window
 
 _ID, _TEXT = 8, 100
@@ -63,6 +64,9 @@ class Why(msgspec.Struct, frozen=True):
     lines: tuple[LineSource, ...] = ()
     """Of a hand-over: where its lines come from; of an entry: the lines that tell of it."""
 
+    def __repr__(self) -> str:
+        return f"<Why {self.entry[:8]} {self._state()}>"
+
     def __str__(self) -> str:
         lines = [f"{self.entry[:8]} {self._state()}"]
         for edit in self.edits:
@@ -94,9 +98,23 @@ class Diff(msgspec.Struct, frozen=True):
     after: int
 
     def __str__(self) -> str:
-        rows = [f"- {id[:8]}" for id in self.gone] + [f"+ {id[:8]}" for id in self.came]
-        rows += [f"~ {id[:8]}" for id in self.changed]
-        return "\n".join([f"{self.before:,} → {self.after:,} tokens", *rows])
+        return "\n".join([self._tokens, *self._rows])
+
+    def __repr__(self) -> str:
+        counts = f"+{len(self.came)} -{len(self.gone)} ~{len(self.changed)}"
+        return f"<Diff {counts} rows, {self._tokens}>"
+
+    def _repr_html_(self) -> str:
+        return lines_table(self._tokens, self._rows)
+
+    @property
+    def _tokens(self) -> str:
+        return f"{self.before:,} → {self.after:,} tokens"
+
+    @property
+    def _rows(self) -> list[str]:
+        signs = (("-", self.gone), ("+", self.came), ("~", self.changed))
+        return [f"{sign} {id[:8]}" for sign, ids in signs for id in ids]
 
 
 def why(state: State, name: str) -> Why:
@@ -212,6 +230,14 @@ def compare(one: View, other: View) -> Diff:
         before=one.tokens,
         after=other.tokens,
     )
+
+
+def in_short(state: State) -> str:
+    """The session's name, its messages, and how full its window is."""
+    log, view = state.log, state.shown()
+    messages = log.tree[log.head].depth + 1 if log.head is not None else 0
+    room = f" of {view.room:,}" if view.room is not None else ""
+    return f"{state.terms.name!r}: {messages:,} message{'s' * (messages != 1)}, {view.tokens:,}{room} tokens"
 
 
 def stats(state: State) -> dict[str, Any]:

@@ -80,6 +80,13 @@ class Verbs:
                 self._held = self._held()
             return self._held
 
+    def __repr__(self) -> str:
+        kind = type(self).__name__
+        if not isinstance(self._held, State):
+            return f"<{kind}, not opened yet>"
+        with self._held.lock:
+            return f"<{kind} {look.in_short(self._held)}>"
+
     @property
     def name(self) -> str:
         """The session's name."""

@@ -1,27 +1,39 @@
-"""How a row of a view looks on paper: the golden-file format, and the inspector's first screen."""
+"""How a row of a view looks on paper: the golden-file format, and what a notebook shows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 _WIDTH = 48
 
 
-def row_line(
-    sign: str, role: str, tokens: int, *, words: Sequence[str], calls: Sequence[str], reason: str
-) -> str:
-    """One row on one line: who speaks, its tokens, its first words and what it calls, and why it looks so."""
-    said = "  ".join(filter(None, (_short(text, _WIDTH) for text in words)))
+class RowLine(NamedTuple):
+    """A row in a few words: who speaks, its tokens, how it begins, and why it looks so."""
+
+    sign: str
+    role: str
+    tokens: int
+    excerpt: str
+    reason: str
+
+    def __str__(self) -> str:
+        head = f"  {self.sign}  {self.role:<9} {self.tokens:>6,}"
+        return f"{head}  {self.excerpt:<{_WIDTH}}  {self.reason}".rstrip()
+
+
+def excerpt_of(words: Sequence[str], calls: Sequence[str]) -> str:
+    """The first words of a row, and what it calls."""
+    said = "  ".join(filter(None, (one_line(text, _WIDTH) for text in words)))
+    if not calls:
+        return one_line(said or "(empty)", _WIDTH)
     more = f" +{len(calls) - 1}" if len(calls) > 1 else ""
-    called = f"→ {_short(calls[0], _WIDTH - 2 - len(more))}{more}" if calls else ""
+    called = f"→ {one_line(calls[0], _WIDTH - 2 - len(more))}{more}"
     room = _WIDTH - len(called) - 2
-    if not called:
-        excerpt = _short(said or "(empty)", _WIDTH)
-    else:
-        excerpt = f"{_short(said, room)}  {called}" if said and room > 8 else called
-    return f"  {sign}  {role:<9} {tokens:>6,}  {excerpt:<{_WIDTH}}  {reason}".rstrip()
+    return f"{one_line(said, room)}  {called}" if said and room > 8 else called
 
 
-def _short(text: str, room: int) -> str:
+def one_line(text: str, room: int) -> str:
+    """A text on one line of at most `room` characters."""
     flat = " ".join(text[:400].split()).encode("utf-8", "replace").decode()
     return flat if len(flat) <= room else flat[: room - 2] + " …"

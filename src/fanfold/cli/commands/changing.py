@@ -8,6 +8,7 @@ import click
 from msgspec import to_builtins
 
 import fanfold
+from fanfold.cli.completing import edit_ids, row_ids
 from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
 from fanfold.core.edit import Decision
@@ -40,8 +41,8 @@ def compact(chat: fanfold.Session, focus: str | None, force: bool, dry_run: bool
 
 @click.command
 @on_session
-@click.argument("first")
-@click.argument("last")
+@click.argument("first", shell_complete=row_ids)
+@click.argument("last", shell_complete=row_ids)
 @click.argument("text")
 @click.option("--dry-run", is_flag=True, help="Say what it would save, and change nothing.")
 def fold(chat: fanfold.Session, first: str, last: str, text: str, dry_run: bool, as_json: bool) -> None:
@@ -79,7 +80,7 @@ def _place(view: View, name: str) -> int:
 
 @click.command
 @on_session
-@click.argument("edit", required=False)
+@click.argument("edit", required=False, shell_complete=edit_ids)
 @click.option("--through", is_flag=True, help="Also the edits that stand on top of it.")
 def undo(chat: fanfold.Session, edit: str | None, through: bool, as_json: bool) -> None:
     """Take an edit back; without a name, the last one.
@@ -94,7 +95,7 @@ def undo(chat: fanfold.Session, edit: str | None, through: bool, as_json: bool) 
 
 @click.command
 @on_session
-@click.argument("edit", required=False)
+@click.argument("edit", required=False, shell_complete=edit_ids)
 def redo(chat: fanfold.Session, edit: str | None, as_json: bool) -> None:
     """Give an undone edit back; without a name, the last one.
 
@@ -106,7 +107,7 @@ def redo(chat: fanfold.Session, edit: str | None, as_json: bool) -> None:
 
 @click.command
 @on_session
-@click.argument("edit")
+@click.argument("edit", shell_complete=edit_ids)
 def release(chat: fanfold.Session, edit: str, as_json: bool) -> None:
     """Let automatic edits touch again what undoing EDIT brought back.
 
@@ -119,7 +120,7 @@ def release(chat: fanfold.Session, edit: str, as_json: bool) -> None:
 
 @click.command
 @on_session
-@click.argument("what")
+@click.argument("what", shell_complete=row_ids)
 def pin(chat: fanfold.Session, what: str, as_json: bool) -> None:
     """Keep an entry, by its id, or lines of text verbatim in view.
 
@@ -131,7 +132,7 @@ def pin(chat: fanfold.Session, what: str, as_json: bool) -> None:
 
 @click.command
 @on_session
-@click.argument("what")
+@click.argument("what", shell_complete=row_ids)
 def unpin(chat: fanfold.Session, what: str, as_json: bool) -> None:
     """Let go of a pin.
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import click
 
+from fanfold.cli.completing import model_names
 from fanfold.cli.files import FILE, atomic_file
 from fanfold.cli.saying import as_json, say, show_count
-from fanfold.cli.sizes import model_names, share, size
+from fanfold.cli.sizes import share, size
 from fanfold.cli.sources import Source, sources
 from fanfold.cli.views import explanation, report_of
 from fanfold.config.defaults import budget_for

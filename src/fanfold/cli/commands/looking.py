@@ -9,6 +9,7 @@ import click
 import msgspec
 
 import fanfold
+from fanfold.cli.completing import row_or_edit_ids
 from fanfold.cli.saying import columns, say
 from fanfold.cli.sessions import Sessions, on_session, on_store
 from fanfold.cli.views import lines_of, with_ids
@@ -77,7 +78,7 @@ def show(chat: fanfold.Session, number: int | None, ids: bool, as_json: bool) ->
 
 @click.command
 @on_session
-@click.argument("entry")
+@click.argument("entry", shell_complete=row_or_edit_ids)
 def why(chat: fanfold.Session, entry: str, as_json: bool) -> None:
     """Tell what happened to an entry or an edit, and when.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 import msgspec
 
+from fanfold.cli.completing import model_names
 from fanfold.cli.saying import as_json, columns, say
-from fanfold.cli.sizes import model_names
 from fanfold.config.settings_file import register_models
 from fanfold.core.errors import UnknownModel
 from fanfold.tokens import models as table

@@ -7,13 +7,14 @@ from datetime import datetime
 import click
 
 import fanfold
+from fanfold.cli.completing import row_ids
 from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
 
 
 @click.command
 @on_session
-@click.argument("to", required=False)
+@click.argument("to", required=False, shell_complete=row_ids)
 @click.option("--turns", type=click.IntRange(1), help="Go back so many turns.")
 @click.option("--time", "moment", type=click.DateTime(), help="Go back to a moment, in local time.")
 @click.option("--before", is_flag=True, help="To just before that, not to it.")
@@ -38,7 +39,7 @@ def rewind(
 
 @click.command
 @on_session
-@click.argument("to", required=False)
+@click.argument("to", required=False, shell_complete=row_ids)
 def forward(chat: fanfold.Session, to: str | None, as_json: bool) -> None:
     """Go forward again, to where it stood before, or to an entry.
 
