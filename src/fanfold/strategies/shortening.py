@@ -128,7 +128,7 @@ def _names(going: Sequence[Seen], view: View, room: float) -> dict[tuple[str, in
         spoken=frozenset(words_of(" ".join((*persons, *agents)).lower())),
     )
     told: dict[tuple[str, int], list[str]] = {}
-    for name in chosen(ordered(sights, known), words_in(view.rows, view, gone), room):
+    for name in chosen(ordered(sights, known, words_in(view.rows, view, gone)), room):
         told.setdefault(where[name], []).append(name)
     return told
 

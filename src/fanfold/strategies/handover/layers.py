@@ -323,7 +323,7 @@ def names_of(old: Span, view: View, past: Past, room: int) -> Iterator[tuple[str
                 where.update(dict.fromkeys(new, refs.get(address, "")))
     pinned = frozenset(identifiers("\n".join(view.pinned_texts)))
     known = Known(pinned, frozenset(past.named), past.used, past.spoken)
-    return ((name, where[name]) for name in ordered(sights, known) if name not in shown)
+    return ((name, where[name]) for name in ordered(sights, known, shown))
 
 
 def _newest_first(rows: Sequence[Row], view: View) -> Iterator[tuple[str, Message]]:

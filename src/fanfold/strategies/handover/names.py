@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import islice
-from math import inf, log1p
+from itertools import chain, islice
+from math import log1p
 from typing import NamedTuple
 
 import msgspec
@@ -85,6 +85,10 @@ class Sight(NamedTuple):
         return Sight(self.age, self.among, self.times + times)
 
 
+_Together = tuple[float, int, list[str]]
+"""Names with the same rank, and the number of the group that they stood in."""
+
+
 class Spelled(msgspec.Struct, frozen=True, gc=False):
     """What a part that is in view spells out."""
 
@@ -107,23 +111,27 @@ def guessable(*names: str) -> set[str]:
     return found
 
 
-def ordered(sights: Mapping[str, Sight], known: Known) -> Iterator[str]:
-    """Names by rank. Who had them counts in steps that nothing else makes up for.
+def ordered(
+    sights: Mapping[str, Sight], known: Known, shown: Set[str] = frozenset()
+) -> Iterator[str]:
+    """Names by rank, but for those that are shown. Who had them counts in steps that nothing else makes up for.
 
     Beyond that, a name ranks before others if it was seen lately, often, among few others, is made of words of names
     that were used, and ends in words that were said. Names are ranked when they are asked for: most never are.
     """
-    told = (known.pinned | known.named | known.used).intersection(sights)
+    told = {
+        name for some in (known.pinned, known.named, known.used) for name in some if name in sights
+    }
     wanted = sorted(
         [
             (_step(name, known) + _depth(*sights[name]), at, name)
-            for at, name in enumerate(sights)
-            if name in told
+            for at, name in enumerate(sights if told else ())
+            if name in told and name not in shown
         ]
     )
     before = bisect_left(wanted, (_HARD,))
     yield from [name for _, _, name in wanted[:before]]
-    yield from _others(sights, known, told)
+    yield from _others(sights, known, told | shown)
     yield from [name for _, _, name in wanted[before:]]
 
 
@@ -133,53 +141,66 @@ def _step(name: str, known: Known) -> float:
     return (wanted + 1) * _STEP
 
 
-def _others(sights: Mapping[str, Sight], known: Known, told: Set[str]) -> Iterator[str]:
-    """The names by rank that nobody told of.
+def _others(sights: Mapping[str, Sight], known: Known, but: Set[str]) -> Iterator[str]:
+    """The other names by rank.
 
     What a name is made of lifts it by no more than `_LIFT`. So the names seen lately are ranked first, and those that
-    nothing behind them can overtake are given before the next are looked at.
+    nothing behind them can overtake are given before the next are looked at. Names that stood together and are lifted
+    alike are ranked together.
     """
-    groups: dict[Sight, list[tuple[int, str]]] = {}
-    last, group = None, list[tuple[int, str]]()
-    for place, (name, sight) in enumerate(sights.items()):
+    groups: dict[Sight, list[str]] = {}
+    last = None
+    for name, sight in sights.items():
         if sight is not last:  # names that stood together share one
-            last, group = sight, groups.setdefault(sight, [])
-        group.append((place, name))
-    order = sorted([(_depth(*sight), sight) for sight in groups])
+            last, add = sight, groups.setdefault(sight, []).append
+        add(name)
+    order = sorted([(_depth(*sight), at, names) for at, (sight, names) in enumerate(groups.items())])
     used = frozenset(words_of(" ".join(known.used)))
-    ranks: list[tuple[float, int, str]] = []
-    some: list[tuple[float, int, str]] = []
-    for number, (depth, sight) in enumerate(order, 1):
-        some += [(depth, place, name) for place, name in groups[sight] if name not in told]
-        if number == len(order):
-            next_depth = inf
-        elif len(some) < _BATCH:
+    ranks: list[_Together] = []
+    some: list[_Together] = []
+    many = 0
+    for number, one in enumerate(order, 1):
+        some.append(one)
+        many += len(one[2])
+        if many < _BATCH and number < len(order):
             continue
-        else:
-            next_depth = order[number][0]
-        ranks += _ranks(some, used, known.spoken)
+        ranks += _ranks(some, but, used, known.spoken)
         ranks.sort()
-        some = []
-        sure = bisect_left(ranks, (next_depth - _LIFT,))
-        yield from [name for _, _, name in ranks[:sure]]
+        some, many = [], 0
+        sure = bisect_left(ranks, (order[number][0] - _LIFT,)) if number < len(order) else len(ranks)
+        yield from chain.from_iterable([names for _, _, names in ranks[:sure]])
         del ranks[:sure]
 
 
 def _ranks(
-    some: Sequence[tuple[float, int, str]], used: frozenset[bytes], spoken: frozenset[bytes]
-) -> Iterator[tuple[float, int, str]]:
-    """The rank of each of some names by how deep it stands and what it is made of; none that anybody could write."""
-    easy = guessable(*[name for _, _, name in some])
-    left = [one for one in some if one[2] not in easy]
-    lines = lines_of([name for _, _, name in left], _APART)
-    endings = lines_of([name[name.rfind("/") + 1 :].lower() for _, _, name in left], _APART)
-    for (depth, place, name), line, ending in zip(left, lines, endings, strict=True):
+    some: Sequence[_Together], but: Set[str], used: frozenset[bytes], spoken: frozenset[bytes]
+) -> Iterator[_Together]:
+    """Names that stood together, by how deep they stand and what they are made of; none that anybody could write."""
+    left = [(depth, at, [name for name in names if name not in but]) for depth, at, names in some]
+    names = [name for _, _, group in left for name in group]
+    easy, lifts = guessable(*names), _lifts(names, used, spoken)
+    for depth, at, group in left:
+        alike: dict[float, list[str]] = {}
+        for name in group:
+            if name not in easy:
+                alike.setdefault(lifts.get(name, 0.0), []).append(name)
+        for lift, together in alike.items():
+            yield depth - lift, at, together
+
+
+def _lifts(names: Sequence[str], used: frozenset[bytes], spoken: frozenset[bytes]) -> dict[str, float]:
+    """What lifts names, or lets them sink, because of what they are made of."""
+    found = {}
+    lines = lines_of(names, _APART)
+    endings = lines_of([name[name.rfind("/") + 1 :].lower() for name in names], _APART)
+    for name, line, ending in zip(names, lines, endings, strict=True):
         if b" " not in line and len(line) < _HASHED:  # of one piece, as most hashes and numbers are
-            yield depth - _KIN * (line in used) - _SAID * (ending in spoken), place, name
+            if line in used or ending in spoken:
+                found[name] = _KIN * (line in used) + _SAID * (ending in spoken)
         else:
             kinship = _share(line.split(), used)
-            close = _KIN * kinship + _SAID * _share(ending.split(), spoken)
-            yield depth - close + _doubt(name, kinship), place, name
+            found[name] = _KIN * kinship + _SAID * _share(ending.split(), spoken) - _doubt(name, kinship)
+    return found
 
 
 def _depth(age: int, among: int, times: int) -> float:
@@ -195,7 +216,9 @@ def see(names: Mapping[str, int], sights: dict[str, Sight], age: int) -> list[st
     new = [name for name in names if name not in sights] if again else list(names)
     many = len(names)
     once = Sight(age, many)
-    sights.update([(name, once if names[name] == 1 else Sight(age, many, names[name])) for name in new])
+    sights.update(dict.fromkeys(new, once))
+    if sum(names.values()) > many:
+        sights.update([(name, Sight(age, many, names[name])) for name in new if names[name] > 1])
     return new
 
 
@@ -258,32 +281,27 @@ def _spell(part: Part) -> Spelled:
     )
 
 
-def chosen(names: Iterable[str], shown: frozenset[str], tokens: float) -> list[str]:
-    """The first of these names that are not shown, as many as fit into so many tokens."""
+def chosen(names: Iterator[str], tokens: float) -> list[str]:
+    """The first of these names, as many as fit into so many tokens."""
     found: list[str] = []
     folders: set[str] = set()
-    for name, weight in _weighed(name for name in names if name not in shown):
-        if name in folders:
-            continue
-        tokens -= weight
-        if tokens < 0:
-            break
-        found.append(name)
-        folders.update(folders_of(name))
+    while some := list(islice(names, _BATCH)):
+        for name, weight in zip(some, weights_of(some), strict=True):
+            if name in folders:
+                continue
+            tokens -= weight
+            if tokens < 0:
+                return found
+            found.append(name)
+            add_folders(name, folders)
     return found
 
 
-def _weighed(names: Iterator[str]) -> Iterator[tuple[str, float]]:
-    """Names and their weights, some at a time."""
-    while some := list(islice(names, _BATCH)):
-        yield from zip(some, weights_of(some), strict=True)
-
-
-def folders_of(path: str) -> Iterator[str]:
-    """The folders that a path tells of."""
+def add_folders(path: str, folders: set[str]) -> None:
+    """Add the folders that a path tells of; where one is known, those above it are, too."""
     at = path.rfind("/")
-    while at > 0:
-        yield path[:at]
+    while at > 0 and path[:at] not in folders:
+        folders.add(path[:at])
         at = path.rfind("/", 0, at)
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from fanfold.strategies.handover import sections
 from fanfold.strategies.handover.facts import Asked
-from fanfold.strategies.handover.names import folders_of
+from fanfold.strategies.handover.names import add_folders
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.sections import Line, Story
 from fanfold.strategies.handover.speech import speech
@@ -238,7 +238,7 @@ def _rows(
         if left < 0:
             break
         groups.setdefault(ref, []).append(name)
-        folders.update(folders_of(name))
+        add_folders(name, folders)
     where = {ref: (address,) for address, ref in (refs.items() if groups else ()) if ref in groups}
     return [
         Line(f"{' | '.join(some)}{f' ({ref})' if ref else ''}", "", where.get(ref, ()))
