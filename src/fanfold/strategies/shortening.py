@@ -22,9 +22,9 @@ from fanfold.strategies.handover.names import (
     Sight,
     chosen,
     names_in,
+    names_shown,
     ordered,
     see,
-    words_in,
     words_of,
 )
 from fanfold.strategies.handover.tools import Tools, tools_with
@@ -128,7 +128,7 @@ def _names(going: Sequence[Seen], view: View, room: float) -> dict[tuple[str, in
         spoken=frozenset(words_of(" ".join((*persons, *agents)).lower())),
     )
     told: dict[tuple[str, int], list[str]] = {}
-    for name in chosen(ordered(sights, known, words_in(view.rows, view, gone)), room):
+    for name in chosen(ordered(sights, known, names_shown(view.rows, view, gone)), room):
         told.setdefault(where[name], []).append(name)
     return told
 

@@ -20,7 +20,7 @@ from fanfold.core.plan import Plan, Strategy, ask
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
 from fanfold.strategies.handover.first import first_request
-from fanfold.strategies.handover.names import Known, Sight, names_in, ordered, see, words_in
+from fanfold.strategies.handover.names import Known, Sight, names_in, names_shown, ordered, see
 from fanfold.strategies.handover.past import Past, past_of
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.seal import sealed, unsealed
@@ -246,6 +246,7 @@ def _stretch(
     wide = not _is_small(view, budget)
     reserve = most
     old, room = Span(), Room(0, 0, 0)
+    told, size, last = None, 0, Span()
     for _ in range(_TRIES):
         old = view.oldest(leaving=min(goal, view.tokens) - reserve, but=but)
         if len(old.rows) < 2:
@@ -257,12 +258,15 @@ def _stretch(
         room = Room(total=total, user=user, story=own - names - outputs, names=names, outputs=outputs)
         if past.plain:
             room = Room(total=min(total, own), user=min(total, own), story=own)
-        told = outline_of(old, view, room, past)
-        taken = min(total, told.size() + names) + _MARK
+        if told is None or (old.covers, room) != (last.covers, told.room):
+            told, last = outline_of(old, view, room, past), old
+            size = told.size()
+        taken = min(total, size + names) + _MARK
         free = goal - (view.tokens - old.tokens + taken)
         if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken) or view.tokens <= goal:
             break
         reserve = taken if free > 0 else taken - free
+    assert told is not None
     page = told.page(names_of(old, view, past, room.names))
     return old, page if page.text else None, room
 
@@ -306,7 +310,7 @@ def story_of(old: Span, view: View, past: Past) -> Story:
 def names_of(old: Span, view: View, past: Past, room: int) -> Iterator[tuple[str, str]]:
     """The names of some rows by rank, with the reference of their output; none that is still in view."""
     taken, refs = set(old.covers), view.refs or {}
-    shown = words_in([row for row in view.rows if row.id not in taken], view)
+    shown = names_shown([row for row in view.rows if row.id not in taken], view)
     where: dict[str, str] = {}
     sights: dict[str, Sight] = {}
     left = float(_CONSIDERED * room)

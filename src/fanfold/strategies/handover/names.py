@@ -11,23 +11,18 @@ from typing import NamedTuple
 
 import msgspec
 
-from fanfold.core.message import Call, Part, Result, Text, text_of
+from fanfold.core.message import Call, Part, text_of
 from fanfold.core.view import Row, View
 from fanfold.strategies.handover.evidence import ANSI
 from fanfold.text.identifiers import (
-    MOST_READ,
     identifiers_counted,
     lines_of,
-    may_hold_names,
-    names_among,
     weights_of,
 )
 from fanfold.text.patterns import pattern
 
 _APART = bytes(one if chr(one).isalnum() or one == 10 else 32 for one in range(128)) + b" " * 128
 """Letters, digits and ends of lines as they are, and all else as spaces."""
-_QUOTES = b"\"'`(){}[],;|<>\n"
-_AROUND = bytes.maketrans(_QUOTES, b" " * len(_QUOTES))
 _AGE, _WHILE = 0.75, 5
 """What it counts that a name grows old, and messages that make it so."""
 _LIST, _KIN, _SAID = 0.5, 1.0, 0.5
@@ -89,14 +84,8 @@ _Together = tuple[float, int, list[str]]
 """Names with the same rank, and the number of the group that they stood in."""
 
 
-class Spelled(msgspec.Struct, frozen=True, gc=False):
-    """What a part that is in view spells out."""
-
-    part: Part
-    spelling: str
-    """Its words in which names may stand."""
-    words: frozenset[str]
-    """The same, without what stands around them."""
+_Read = dict[str, tuple[Part, Mapping[str, int]]]
+"""The names of parts, by `entry#part`, as far as the parts are the very same."""
 
 
 def guessable(*names: str) -> set[str]:
@@ -111,17 +100,13 @@ def guessable(*names: str) -> set[str]:
     return found
 
 
-def ordered(
-    sights: Mapping[str, Sight], known: Known, shown: Set[str] = frozenset()
-) -> Iterator[str]:
+def ordered(sights: Mapping[str, Sight], known: Known, shown: Set[str] = frozenset()) -> Iterator[str]:
     """Names by rank, but for those that are shown. Who had them counts in steps that nothing else makes up for.
 
     Beyond that, a name ranks before others if it was seen lately, often, among few others, is made of words of names
     that were used, and ends in words that were said. Names are ranked when they are asked for: most never are.
     """
-    told = {
-        name for some in (known.pinned, known.named, known.used) for name in some if name in sights
-    }
+    told = {name for some in (known.pinned, known.named, known.used) for name in some if name in sights}
     wanted = sorted(
         [
             (_step(name, known) + _depth(*sights[name]), at, name)
@@ -237,48 +222,46 @@ def _doubt(name: str, kinship: float) -> float:
     return 0.0
 
 
-def names_in(address: str, part: Result | Text | Call, view: View) -> Mapping[str, int]:
+def names_in(address: str, part: Part, view: View) -> Mapping[str, int]:
     """The names of a part, of a call those in its arguments, and how often each of them stands there; read once."""
-    known: dict[str, tuple[Part, Mapping[str, int]]] = view.memory.setdefault("names", {})
+    known: _Read = view.memory.setdefault("names", {})
     found = known.get(address)
     if found is None or found[0] is not part:
-        text = part.raw[:_ARGUMENTS] if isinstance(part, Call) else part.text
-        shown: Spelled | None = view.memory.get("words", {}).get(address)
-        if "\x1b" in text or len(text) > MOST_READ or shown is None or shown.part is not part:
-            names = identifiers_counted(ANSI.sub("", text) if "\x1b" in text else text)
-        else:
-            names = names_among(shown.spelling)
-        found = known[address] = part, names
+        found = known[address] = (
+            part,
+            _names(part.raw[:_ARGUMENTS] if isinstance(part, Call) else text_of(part)),
+        )
         if len(known) > _KEPT:
             del known[next(iter(known))]
     return found[1]
 
 
-def words_in(rows: Iterable[Row], view: View, but: Set[str] = frozenset()) -> frozenset[str]:
-    """The words that some rows show, without what stands around them: whether a name is shown is told by these.
-
-    Plain words are none of them, for no name is one. `but` are addresses of parts that do not count.
-    """
-    known: dict[str, Spelled] = view.memory.get("words", {})
-    read: dict[str, Spelled] = {}
+def names_shown(rows: Iterable[Row], view: View, but: Set[str] = frozenset()) -> frozenset[str]:
+    """The names that some rows show. `but` are addresses of parts that do not count."""
+    known: _Read = view.memory.get("shown", {})
+    shown: _Read = {}
+    found: list[Mapping[str, int]] = []
     for row in rows:
         parts = (part for message in row.messages for part in message.parts)
         for number, part in enumerate(parts):
             address = f"{row.id}#{number}"
-            if address not in but:
-                found = known.get(address)
-                read[address] = found if found and found.part is part else _spell(part)
-    view.memory["words"] = read
-    return frozenset().union(*[found.words for found in read.values()])
+            if address in but:
+                continue
+            if row.was is None and not (isinstance(part, Call) and len(part.raw) > _ARGUMENTS):
+                found.append(names_in(address, part, view))
+                continue
+            # What is shown is not what was recorded, or more than is read of it otherwise.
+            one = known.get(address)
+            if one is None or one[0] is not part:
+                one = part, _names(text_of(part))
+            shown[address] = one
+            found.append(one[1])
+    view.memory["shown"] = shown
+    return frozenset().union(*found)
 
 
-def _spell(part: Part) -> Spelled:
-    spelling = may_hold_names(text_of(part))
-    apart = f"{spelling} ".encode("utf-8", "replace").translate(_AROUND).decode()
-    words = apart.replace(". ", " ").replace(": ", " ").split()
-    return Spelled(
-        part, spelling, frozenset((*words, *[word.partition(":")[0] for word in words if ":" in word]))
-    )
+def _names(text: str) -> Mapping[str, int]:
+    return identifiers_counted(ANSI.sub("", text) if "\x1b" in text else text)
 
 
 def chosen(names: Iterator[str], tokens: float) -> list[str]:
