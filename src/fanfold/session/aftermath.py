@@ -56,5 +56,7 @@ class Resent(msgspec.Struct):
     """The entries that the bodies stand for."""
     groups: list[Any] = []
     """Which bodies are which entries (`align.py`)."""
+    entries: list[tuple[str, ...]] = []
+    """The entries of each body."""
     frame: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())
     """The system prompt and the tools."""

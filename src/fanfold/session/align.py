@@ -39,6 +39,8 @@ class Alignment:
 
     def __init__(self, state: State, incoming: Sequence[Any], read: dict[int, Message]) -> None:
         self.groups: list[Pairing] = []
+        self.changed: list[Pairing] = []
+        """Those of the groups that are not the same."""
         self._state, self._path, self._incoming, self._read = state, state.path, incoming, read
         self._answers: list[Message] = []
         """The messages with results since the last call."""
@@ -84,6 +86,8 @@ class Alignment:
             if group is None or not (group.same or past_changes):
                 return
             self.groups.append(group)
+            if not group.same:
+                self.changed.append(group)
             for id in self._path[slice(*group.entries)]:
                 self._note(self._state.log.message(id))
 

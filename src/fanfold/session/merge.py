@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -53,17 +53,17 @@ def merge(state: State, transcript: Any) -> Merged:
     split = state.dialect.split(state.dialect.whole(transcript, lambda: memory_of(state)))
     incoming = split.messages
     repeated = _find_repeated(state, incoming)
-    read = dict(_recorded(state, repeated))
-    alignment = Alignment(state, incoming, read)
-    alignment.start(_known_groups(state, repeated))
+    alignment = Alignment(state, incoming, dict(_recorded(state, repeated)))
+    known = _known_groups(state, repeated)
+    alignment.start(known)
     alignment.go(past_changes=False)
     for at in range(alignment.at, len(incoming)):  # what cannot be read is said before anything is written
         alignment.message(at)
     reframe(state, split.system, split.tools)
     groups, merged = _adopt(state, alignment)
-    entries = _entries_of(state.path, groups, len(incoming))
     _remember(state, incoming, repeated, groups)
-    return msgspec.structs.replace(merged, entries=entries, params=split.params)
+    state.resent.entries = _entries_of(state, groups, known)
+    return msgspec.structs.replace(merged, entries=tuple(state.resent.entries), params=split.params)
 
 
 def memory_of(state: State) -> Memory:
@@ -89,33 +89,42 @@ def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
         state.void_bill()
 
 
-def _find_repeated(state: State, incoming: Sequence[Any]) -> Sequence[bool]:
+class Repeated(NamedTuple):
     """Which messages the client sent just so the last time."""
+
+    first: int = 0
+    """How many from the start."""
+    later: tuple[int, ...] = ()
+    """Those behind the first one that is another."""
+
+
+def _find_repeated(state: State, incoming: Sequence[Any]) -> Repeated:
+    """Compare a history with the last one. Usually a client only added some messages: then one `==` tells."""
     resent = state.resent
     if not resent.bodies or resent.ids != state.path[: len(resent.ids)]:
-        return ()
-    # Usually a client only added some: then one `==` tells.
+        return Repeated()
     if list(incoming[: len(resent.bodies)]) == resent.bodies:
-        return (True,) * len(resent.bodies)
-    return [new == old for new, old in zip(incoming, resent.bodies, strict=False)]
+        return Repeated(len(resent.bodies))
+    same = [at for at, (new, old) in enumerate(zip(incoming, resent.bodies, strict=False)) if new == old]
+    first = next((at for at, number in enumerate(same) if at != number), len(same))
+    return Repeated(first, tuple(same[first:]))
 
 
-def _recorded(state: State, repeated: Sequence[bool]) -> Iterator[tuple[int, Message]]:
+def _recorded(state: State, repeated: Repeated) -> Iterator[tuple[int, Message]]:
     """Messages that need not be read again: they came like this the last time, and each is one entry."""
-    for group in state.resent.groups if not all(repeated) else ():
-        at, entry = group.messages[0], group.entries[0]
-        if group.is_pair and group.same and at < len(repeated) and repeated[at]:
-            id = state.path[entry]
+    later = set(repeated.later)
+    for group in state.resent.groups if later else ():
+        if group.is_pair and group.same and group.messages[0] in later:
+            id = state.path[group.entries[0]]
             if id not in state.log.tree.erased:
-                yield at, state.log.message(id)
+                yield group.messages[0], state.log.message(id)
 
 
-def _known_groups(state: State, repeated: Sequence[bool]) -> list[Pairing]:
+def _known_groups(state: State, repeated: Repeated) -> list[Pairing]:
     """The groups of the last time, as far as the client sent the same from the start."""
-    same = repeated.index(False) if False in repeated else len(repeated)
     groups = state.resent.groups
     count = len(groups)
-    while count and groups[count - 1].messages[1] > same:
+    while count and groups[count - 1].messages[1] > repeated.first:
         count -= 1
     return groups[:count]
 
@@ -132,7 +141,7 @@ def _adopt(state: State, alignment: Alignment) -> tuple[list[Pairing], Merged]:
     state.log.tree.fetch(state.log.erasures)  # to know what was erased, also beside this path
     path, known, many = list(state.path), alignment.groups.copy(), alignment.many
     alignment.go(past_changes=True)
-    groups, changed = alignment.groups, [group for group in alignment.groups if not group.same]
+    groups, changed = alignment.groups, alignment.changed
     rest = range(alignment.entry, len(path))
     whole = all(map(alignment.is_thought, rest)) and (not rest or alignment.at == many)
     if not whole or (changed and not _goes_on(groups, changed[-1])):
@@ -148,8 +157,9 @@ def _adopt(state: State, alignment: Alignment) -> tuple[list[Pairing], Merged]:
     for at in new:
         append(state, alignment.message(at), resent=True)
     merged = Merged(alignment.at - len(changed), len(new), len(changed))
-    now_same = [group._replace(same=True) for group in groups]
-    return [*now_same, *_new_groups(len(path), new)], merged
+    if changed:
+        groups = [group._replace(same=True) for group in groups]
+    return [*groups, *_new_groups(len(path), new)], merged
 
 
 def _goes_on(groups: Sequence[Pairing], last: Pairing) -> bool:
@@ -170,16 +180,22 @@ def _new_groups(entry: int, messages: range) -> list[Pairing]:
     return [Pairing((entry + n, entry + n + 1), (at, at + 1), True) for n, at in enumerate(messages)]
 
 
-def _entries_of(path: Sequence[str], groups: Sequence[Pairing], many: int) -> tuple[tuple[str, ...], ...]:
-    """The entries of each message: all of its group. A result that came twice is where it came first."""
-    found: list[tuple[str, ...]] = [()] * many
-    last: tuple[str, ...] = ()
-    for group in groups:
+def _entries_of(state: State, groups: list[Pairing], known: list[Pairing]) -> list[tuple[str, ...]]:
+    """The entries of each message: all of its group. A result that came twice is where it came first.
+
+    Groups that are known from the last time, and still stand, have the entries that they had.
+    """
+    path, start = state.path, len(known)
+    if not known or start > len(groups) or groups[start - 1] is not known[-1]:
+        start = 0
+    found = state.resent.entries[: groups[start - 1].messages[1] if start else 0]
+    before = (path[slice(*group.entries)] for group in reversed(groups[:start]))
+    last = tuple(next(filter(None, before), ()))
+    for group in groups[start:]:
         ids = tuple(path[slice(*group.entries)]) or (last if group.spoken else ())
-        for at in range(*group.messages):
-            found[at] = ids
+        found += [ids] * (group.messages[1] - group.messages[0])
         last = ids or last
-    return tuple(found)
+    return found
 
 
 def _fork(
@@ -223,14 +239,12 @@ def _left_behind(log: Log, old: set[str], new: Container[str]) -> Iterator[str]:
             yield id
 
 
-def _remember(state: State, incoming: Sequence[Any], repeated: Sequence[bool], groups: list[Pairing]) -> None:
+def _remember(state: State, incoming: Sequence[Any], repeated: Repeated, groups: list[Pairing]) -> None:
     """Keep a copy of what the client sent, to compare the next transcript with; the client may change its own."""
-    resent = state.resent
-    again = [*repeated, *(False for _ in incoming[len(repeated) :])]
-    first = again.index(False) if False in again else len(again)
-    resent.bodies[first:] = [
-        resent.bodies[at] if same else exacting(plain(incoming[at]))
-        for at, same in enumerate(again[first : len(incoming)], first)
+    resent, later = state.resent, set(repeated.later)
+    resent.bodies[repeated.first :] = [
+        resent.bodies[at] if at in later else exacting(plain(incoming[at]))
+        for at in range(repeated.first, len(incoming))
     ]
     resent.groups = groups
     resent.ids = state.path[: groups[-1].entries[1] if groups else 0]
