@@ -9,7 +9,7 @@ PIP = .venv/bin/python -m pip install --quiet --quiet --disable-pip-version-chec
 COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-model lint types bench bench-peers bench-recorded docs pages lock clean
+.PHONY: help demo test test-all test-model release-check lint types bench bench-peers bench-recorded docs pages lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -19,12 +19,16 @@ demo: .venv/.core ## see it work: no key, no network, a few seconds
 
 test: lint types .browser/.looked ## what has to pass before a commit, and what CI runs
 	@.venv/bin/python -m pytest -n $(WORKERS) -m "not slow and not model"
+	@.venv/bin/python scripts/check_release.py --wheels
 
 test-all: lint types .venv/.ray .browser/.looked ## the same with the slow tests and many more examples a law
 	@FANFOLD_THOROUGH=1 .venv/bin/python -m pytest -n $(WORKERS) -m "not model"
 
 test-model: .venv/.test .venv-model/.installed ## summaries by a real small model, served here
 	@FANFOLD_MODEL_PYTHON=.venv-model/bin/python .venv/bin/python -m pytest -m model -rP tests/model
+
+release-check: .venv/.test .venv/.docs ## what has to hold before a release: version, wheel, licences, docs
+	@.venv/bin/python scripts/check_release.py
 
 lint: .venv/.test ## ruff: mistakes and layout
 	@.venv/bin/ruff check --quiet .
@@ -69,7 +73,7 @@ lock: .venv/bin/python ## choose new versions for requirements/*.txt
 	@$(PIP) uv
 	@$(COMPILE) --upgrade --extra test --output-file requirements/test.txt
 	@$(COMPILE) --upgrade --extra ray --constraint requirements/test.txt --output-file requirements/ray.txt
-	@$(COMPILE) --upgrade --extra docs --output-file requirements/docs.txt
+	@$(COMPILE) --upgrade --extra docs --constraint requirements/test.txt --output-file requirements/docs.txt
 
 clean: ## remove the environment and everything that was built
 	rm -rf .venv .browser .venv-model .venv-peers .cache-peers site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,126 @@
+"""Windows and macOS: nothing is called that only some systems have, and files have names that every system takes."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path, PureWindowsPath
+
+import pytest
+
+import fanfold
+
+SOURCE = Path(__file__).parent.parent / "src" / "fanfold"
+ONLY_POSIX = {
+    "os.fork", "os.forkpty", "os.getuid", "os.geteuid", "os.getgid", "os.setsid", "os.killpg", "os.getpgid", "os.chown",
+    "os.fchmod", "os.fchown", "os.mkfifo", "os.wait", "os.nice", "os.uname", "os.sched_getaffinity", "os.sync",
+    "os.O_DIRECTORY", "os.O_NOFOLLOW", "os.O_CLOEXEC", "os.O_NONBLOCK", "os.pread", "os.pwrite", "os.statvfs",
+    "signal.SIGHUP", "signal.SIGKILL", "signal.SIGUSR1", "signal.SIGUSR2", "signal.SIGALRM", "signal.alarm",
+    "signal.pthread_sigmask", "time.tzset", "socket.AF_UNIX", "socket.SO_REUSEPORT",
+}  # fmt: skip
+ONLY_POSIX_MODULES = {"fcntl", "pwd", "grp", "resource", "termios", "tty", "pty", "syslog", "posix", "uvloop"}
+ONLY_POSIX_METHODS = {"add_signal_handler", "remove_signal_handler"}
+GUARDS = ("hasattr", "platform", "os.name", "find_spec")
+RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{name}{n}" for name in ("COM", "LPT") for n in range(1, 10))}
+
+
+def files() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def unguarded(tree: ast.AST) -> Iterator[str]:
+    """What only POSIX has, and no condition or `try` around it asks for."""
+    if isinstance(tree, ast.If | ast.IfExp) and any(word in ast.unparse(tree.test) for word in GUARDS):
+        return
+    if isinstance(tree, ast.Try):
+        return
+    match tree:
+        case ast.Attribute() if ast.unparse(tree) in ONLY_POSIX or tree.attr in ONLY_POSIX_METHODS:
+            yield f"{tree.lineno}: {ast.unparse(tree)}"
+        case ast.Import() if named := {alias.name for alias in tree.names} & ONLY_POSIX_MODULES:
+            yield f"{tree.lineno}: import {named}"
+        case ast.ImportFrom(module=module) if module in ONLY_POSIX_MODULES:
+            yield f"{tree.lineno}: from {module}"
+    for child in ast.iter_child_nodes(tree):
+        yield from unguarded(child)
+
+
+def test_nothing_that_only_posix_has_is_called_unasked():
+    found = [f"{path.relative_to(SOURCE)}:{one}" for path in files() for one in unguarded(parse(path))]
+    assert found == []
+
+
+def test_that_rule_finds_what_it_is_for():
+    wrong = "import fcntl\nos.fork()\nif hasattr(signal, 'SIGHUP'):\n    signal.SIGHUP\nloop.add_signal_handler(1, f)"
+    assert [one.partition(":")[0] for one in unguarded(ast.parse(wrong))] == ["1", "2", "5"]
+
+
+def parse(path: Path) -> ast.AST:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def without_encoding(text: str) -> Iterator[str]:
+    """Text files that are opened in whatever encoding the system likes."""
+    has_own = re.search(r"def open\(|import .*\bopen\b", text)  # then `open` opens a session
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Call) or "encoding" in {keyword.arg for keyword in node.keywords}:
+            continue
+        match node.func:
+            case ast.Attribute(
+                value=ast.Name(id="self" | "folder")
+            ):  # a folder of an exam writes UTF-8 itself
+                continue
+            case ast.Attribute(attr="read_text" | "write_text"):
+                yield f"{node.lineno}: {ast.unparse(node.func)}"
+            case ast.Name(id="open") if not has_own and not any(
+                "b" in ast.unparse(one) for one in node.args[1:2]
+            ):
+                yield f"{node.lineno}: open"
+
+
+def test_text_files_are_read_and_written_in_utf_8():
+    texts = {path: path.read_text(encoding="utf-8") for path in files()}
+    found = [
+        f"{path.relative_to(SOURCE)}:{one}" for path, text in texts.items() for one in without_encoding(text)
+    ]
+    assert found == []
+
+
+def test_that_rule_finds_text_files_too():
+    wrong = "open('a')\nopen('a', 'rb')\npath.read_text()\npath.write_text('b', encoding='utf-8')"
+    assert list(without_encoding(wrong)) == ["1: open", "3: path.read_text"]
+
+
+def is_windows_name(path: str) -> bool:
+    """Whether Windows takes every part of a path as a file's name."""
+    parts = PureWindowsPath(path).parts
+    return all(
+        not re.search(r'[<>:"|?*\x00-\x1f]', part)
+        and not part.endswith((" ", "."))
+        and part.partition(".")[0].upper() not in RESERVED
+        for part in parts
+    )
+
+
+@pytest.mark.parametrize("name", ["a/b:c", "CON", "what?", "über/ünter", "nul.txt", "end."])
+def test_files_that_a_store_makes_have_names_that_windows_takes(name: str, tmp_path: Path):
+    """Whatever sessions and tenants are called."""
+    options = {"tenant": name, "store": f"sqlite:{tmp_path}/agent.db", "window": 50_000}
+    with fanfold.open(name, tools=[], **options) as chat:
+        chat.say("Look")
+        chat.add({"role": "assistant", "tool_calls": [_call("c1")]})
+        chat.answer("c1", "line\n" * 500_000)
+    made = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")]
+    assert len(made) > 1
+    assert [path for path in made if not is_windows_name(path)] == []
+
+
+def _call(id: str) -> dict[str, object]:
+    return {"id": id, "type": "function", "function": {"name": "cat", "arguments": "{}"}}
+
+
+def test_files_of_the_package_have_names_that_windows_takes():
+    kept = [path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*")]
+    assert [path for path in kept if not is_windows_name(path)] == []
+    assert len({path.lower() for path in kept}) == len(kept), "two names differ in case only"
