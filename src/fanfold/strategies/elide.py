@@ -176,11 +176,20 @@ def _rent(view: View, candidates: Sequence[Seen]) -> tuple[int, int]:
     return rent, first
 
 
-def outputs(view: View) -> Iterator[Seen]:
+def outputs(view: View) -> Sequence[Seen]:
     """The outputs in view, oldest first, with the calls they answer."""
+    # The steps of a plan ask one after another, mostly for the same rows.
+    known: tuple[object, Sequence[Seen]] = view.memory.get("outputs", (None, ()))
+    if known[0] is not view.rows:
+        known = view.memory["outputs"] = view.rows, tuple(_all_outputs(view))
+    return known[1]
+
+
+def _all_outputs(view: View) -> Iterator[Seen]:
     calls: dict[str, Call] = {}
     for row in view.rows:
-        calls.update((call.id, call) for message in row.messages for call in message.calls)
+        if row.calls:
+            calls.update((call.id, call) for message in row.messages for call in message.calls)
         if row.kind == "entry" and row.results:
             yield from _outputs(view, row, calls)
 

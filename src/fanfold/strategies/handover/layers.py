@@ -303,7 +303,10 @@ def story_of(old: Span, view: View, past: Past) -> Story:
         refs=view.refs or {},
         root=past.root,
         plain=past.plain,
-        words=tuple(text for row in old.rows if (text := story_in(unsealed(row) or ""))),
+        sayings=tuple(chain.from_iterable(chapters[row.id].sayings for row in old.rows)),
+        words=tuple(
+            text for row in old.rows if row.kind == "fold" and (text := story_in(unsealed(row) or ""))
+        ),
     )
 
 

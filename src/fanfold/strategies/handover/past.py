@@ -16,6 +16,7 @@ from fanfold.core.message import Message
 from fanfold.core.view import Row, View
 from fanfold.strategies.handover.facts import Asked, DoneCall, Item, Said, read
 from fanfold.strategies.handover.names import words_of
+from fanfold.strategies.handover.sections import Line, sayings
 from fanfold.strategies.handover.tongue import Tongue, tongue_of
 from fanfold.strategies.handover.tools import Tools, Use
 from fanfold.text.identifiers import identifiers
@@ -37,6 +38,8 @@ class Chapter(msgspec.Struct, frozen=True):
     """Those of the items that matter however long ago they were: requests and plans."""
     said: tuple[Said, ...] = ()
     """The first of what the agent said."""
+    sayings: tuple[Line, ...] = ()
+    """What the agent said, in lines that are put into words once."""
     named: tuple[str, ...] = ()
     """Names that the person used."""
     used: frozenset[str] = frozenset()
@@ -161,6 +164,7 @@ def _join(
         items=tuple(chain.from_iterable(chapter.items for chapter in some)),
         lasting=tuple(chain.from_iterable(chapter.lasting for chapter in some)),
         said=tuple(islice(chain.from_iterable(chapter.said for chapter in some), _SAID)),
+        sayings=tuple(chain.from_iterable(chapter.sayings for chapter in some)),
         named=tuple(dict.fromkeys(chain.from_iterable(chapter.named for chapter in some))),
         used=frozenset().union(*(chapter.used for chapter in some)),
         spoken=frozenset().union(*(chapter.spoken for chapter in some)),
@@ -205,6 +209,7 @@ def _read(row: Row, source: Message | tuple[str, ...], view: View, tools: Tools,
         items=tuple(items),
         lasting=tuple(item for item in items if _lasts(item)),
         said=tuple([item for item in items if isinstance(item, Said)][:_SAID]),
+        sayings=tuple(sayings(items)),
         named=tuple(dict.fromkeys(name for item in asked for name in identifiers(item.words.own[:_READ]))),
         used=frozenset(identifiers("\n".join(step.use.subject[:_READ] for step in steps))),
         spoken=frozenset(words_of(" ".join(spoken).lower())),

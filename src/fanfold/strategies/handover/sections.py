@@ -6,7 +6,7 @@ A line has a brief form and, where there is more to say, a full one. Every line 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 import msgspec
@@ -115,6 +115,8 @@ class Story(msgspec.Struct, frozen=True, dict=True):
     """The story that a model tells of it now; it had the earlier ones before it."""
     plain: bool = False
     """Whether it is a talk without tools."""
+    sayings: tuple[Line, ...] | None = None
+    """What the agent said in the stretch, where it was put into lines before."""
 
     @cached_property
     def steps(self) -> tuple[DoneCall, ...]:
@@ -207,20 +209,20 @@ def _change(new: str) -> str:
 def done(story: Story) -> Iterator[Line]:
     """One line a command, where it was run last; what was read, searched and changed between two of them in one."""
     group: list[DoneCall] = []
-    counts = Counter((step.use.kind, step.use.subject) for step in story.steps)
-    last = {(step.use.kind, step.use.subject): step for step in story.steps}
-    for step in story.steps:
-        if step.use.kind in ("plan", "think") or step.use.tool in RECALL:
+    subjects = [(step.use.kind, step.use.subject) for step in story.steps]
+    counts, last = Counter(subjects), dict(zip(subjects, story.steps, strict=True))
+    for step, subject in zip(story.steps, subjects, strict=True):
+        if subject[0] in ("plan", "think") or step.use.tool in RECALL:
             continue
-        if _is_small(step) and len(group) < _TOGETHER:
+        small = _is_small(step)
+        if small and len(group) < _TOGETHER:
             group.append(step)
             continue
         if group:
             yield _group(group, story)
-        group = [step] if _is_small(step) else []
-        if not group and step.entry == last[step.use.kind, step.use.subject].entry:
-            times = counts[step.use.kind, step.use.subject]
-            yield Line(entries=(step.source,), tell=partial(_line, step, story, times))
+        group = [step] if small else []
+        if not small and step.entry == last[subject].entry:
+            yield Line(entries=(step.source,), tell=partial(_line, step, story, counts[subject]))
     if group:
         yield _group(group, story)
 
@@ -390,7 +392,12 @@ def _told(step: DoneCall, story: Story) -> str:
 
 def found(story: Story) -> Iterator[Line]:
     """What the agent said when it concluded, chose or reported: of what it said in passing the first sentence."""
-    for item in story.items:
+    yield from sayings(story.items) if story.sayings is None else story.sayings
+
+
+def sayings(items: Iterable[Item]) -> Iterator[Line]:
+    """What the agent said among some items, a line each."""
+    for item in items:
         if type(item) is Said:
             passing = len(item.first) < _PASSING or bool(_ANNOUNCES.match(item.first))
             slight = passing and not item.report and not _more(item)
@@ -448,5 +455,5 @@ def _label(step: DoneCall, story: Story) -> str:
 Section = Callable[[Story], Iterator[Line]]
 __all__ = [
     "Asked", "Line", "Section", "Story", "checks", "done", "failures", "files", "found", "other_outputs", "outputs",
-    "plan",
+    "plan", "sayings",
 ]  # fmt: skip

@@ -104,7 +104,10 @@ def replaced(texts: tuple[str, ...]) -> frozenset[str]:
             if not 8 < len(piece) <= 240 or rank(piece) < 1:
                 continue
             about = _about(piece)
-            gone.update(old for old, known in seen[-200:] if old != piece and about.replaces(known, changes))
+            if changes or len(about.names) > 1:  # others replace nothing
+                gone.update(
+                    old for old, known in seen[-200:] if old != piece and about.replaces(known, changes)
+                )
             seen.append((piece, about))
             changes = changes and len(piece) <= _ANNOUNCED  # "Correction." is about the sentence behind it
     return frozenset(gone)
