@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import islice
 
 import msgspec
 
@@ -15,7 +16,7 @@ from fanfold.strategies.handover.speech import speech
 from fanfold.strategies.handover.talk import replaced, weighty
 from fanfold.strategies.handover.tongue import quoted
 from fanfold.text.cutting import clip_text, cut, short
-from fanfold.text.identifiers import may_hold_names
+from fanfold.text.identifiers import BETWEEN, identifiers
 
 Measure = Callable[[str], int]
 Told = tuple[str, tuple[str, ...]]
@@ -41,6 +42,8 @@ _PASSING, _LETTERS = 0.5, 3
 """What lines that say little may take of the share of their section, where others want it; letters of a token."""
 _LINE = 2
 """Tokens of what stands around a line."""
+_AT_ONCE = 24
+"""Names that are counted at a time."""
 _NOTE = 60
 """Characters of the note where words are cut."""
 _ID = 8
@@ -226,24 +229,44 @@ def fit(lines: Sequence[Line], room: int, measure: Measure) -> tuple[list[Line],
 def _rows(
     names: Iterable[tuple[str, str]], told: str, room: int, measure: Measure, refs: Mapping[str, str]
 ) -> list[Line]:
-    """Names in lines of their own, by the output in which they stand."""
+    """Names in lines of their own, by the output in which they stand; none that was told."""
     groups: dict[str, list[str]] = {}
-    folders: set[str] = set()
-    left = room
-    told = may_hold_names(told) if names and room > 0 else ""
-    for name, ref in names if room > 0 else ():
-        if name in folders or name in told:
-            continue
-        left -= measure(name) + 1
-        if left < 0:
-            break
-        groups.setdefault(ref, []).append(name)
-        add_folders(name, folders)
+    if names and room > 0:
+        known = frozenset(identifiers(told))
+        new = ((name, ref) for name, ref in names if name not in known)
+        for name, ref in _fit_names(new, room, measure):
+            groups.setdefault(ref, []).append(name)
     where = {ref: (address,) for address, ref in (refs.items() if groups else ()) if ref in groups}
     return [
-        Line(f"{' | '.join(some)}{f' ({ref})' if ref else ''}", "", where.get(ref, ()))
+        Line(f"{BETWEEN.join(some)}{f' ({ref})' if ref else ''}", "", where.get(ref, ()))
         for ref, some in groups.items()
     ]
+
+
+def _fit_names(names: Iterator[tuple[str, str]], room: int, measure: Measure) -> Iterator[tuple[str, str]]:
+    """The first of these names that fit, each with its reference; no folder of which a file was listed."""
+    folders: set[str] = set()
+    lines: set[str] = set()
+    while some := list(islice(names, _AT_ONCE)):
+        kept = []
+        for name, ref in some:
+            if name not in folders:
+                add_folders(name, folders)
+                kept.append((name, ref))
+        # They are counted together, as they will stand there: one by one, that takes four times as long.
+        while kept and (cost := _cost(kept, lines, measure)) > room:
+            kept, names = kept[: min(len(kept) - 1, len(kept) * room // cost)], iter(())
+        if kept:
+            room -= cost
+            lines.update([ref for _, ref in kept])
+            yield from kept
+
+
+def _cost(names: Sequence[tuple[str, str]], lines: Set[str], measure: Measure) -> int:
+    """Tokens of names, and of the lines that are new with them."""
+    new = {ref for _, ref in names} - lines
+    around = "".join([f" ({ref})" for ref in new if ref])
+    return measure(BETWEEN.join([*(name for name, _ in names), around])) + _LINE * len(new)
 
 
 def stories(story: Story, room: int, measure: Measure) -> list[Line]:
