@@ -9,10 +9,10 @@ PIP = .venv/bin/python -m pip install --quiet --quiet --disable-pip-version-chec
 COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-model release-check lint types bench bench-peers bench-recorded docs pages lock clean
+.PHONY: help demo test test-all test-model test-integrations release-check lint types bench bench-peers bench-recorded docs pages lock clean
 
 help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 demo: .venv/.core ## see it work: no key, no network, a few seconds
 	@.venv/bin/python -m fanfold demo
@@ -29,6 +29,9 @@ test-model: .venv/.test .venv-model/.installed ## summaries by a real small mode
 
 release-check: .venv/.test .venv/.docs ## what has to hold before a release: version, wheel, licences, docs
 	@.venv/bin/python scripts/check_release.py
+
+test-integrations: .venv/.test ## fanfold in each framework, in its own environment [ONLY=langchain]
+	@.venv/bin/python scripts/test_integrations.py $(ONLY)
 
 lint: .venv/.test ## ruff: mistakes and layout
 	@.venv/bin/ruff check --quiet .
@@ -74,9 +77,12 @@ lock: .venv/bin/python ## choose new versions for requirements/*.txt
 	@$(COMPILE) --upgrade --extra test --output-file requirements/test.txt
 	@$(COMPILE) --upgrade --extra ray --constraint requirements/test.txt --output-file requirements/ray.txt
 	@$(COMPILE) --upgrade --extra docs --constraint requirements/test.txt --output-file requirements/docs.txt
+	@$(COMPILE) --upgrade --extra docs --output-file requirements/docs.txt
+	@for pins in requirements/integrations/*.in; do name=$$(basename $$pins .in); \
+	  $(COMPILE) $$pins --upgrade --extra $$(echo $$name | tr _ -) --output-file requirements/integrations/$$name.txt; done
 
 clean: ## remove the environment and everything that was built
-	rm -rf .venv .browser .venv-model .venv-peers .cache-peers site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .browser .venv-model .venv-peers .venv-integrations .cache-peers site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/bin/python:
 	@echo "making .venv"

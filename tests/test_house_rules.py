@@ -148,6 +148,17 @@ def _may_import(here: str, there: str) -> bool:
     return ORDER.index(there) <= ORDER.index(here)
 
 
+def test_no_integration_imports_another_one() -> None:
+    seam = {"adapter", "laying", "requirement"}
+    wrong = [
+        f"{path.name} imports {name}"
+        for path in (SOURCE / "integrations").glob("*.py")
+        for name in imported(path)
+        if name.startswith("fanfold.integrations.") and name.split(".")[2] not in seam
+    ]
+    assert wrong == []
+
+
 def test_what_is_pure_stays_pure() -> None:
     wrong = []
     for path in modules():

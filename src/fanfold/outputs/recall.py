@@ -40,7 +40,7 @@ def _tool(name: str, text: str, properties: dict[str, Any], required: list[str])
 
 # They stand in every request, so they say no more than a model needs to begin: answers and errors tell the rest. What
 # is not offered is understood all the same: `limit` everywhere, `before`, `after` and `ignore_case` of a search.
-_DEFINED = (
+FUNCTIONS = (
     _tool(
         READ,
         "Read lines of what was trimmed from this conversation, by its ref.",
@@ -58,7 +58,7 @@ def definitions(dialect: str = "openai.chat") -> tuple[dict[str, Any], ...]:
     """The tools as a dialect defines them: `openai.chat`, `openai.responses`, `anthropic`, `gemini`."""
     if dialect not in DIALECTS:
         raise unknown("dialect", dialect, DIALECTS)
-    return write_tools(_DEFINED, dialect)[0]
+    return write_tools(FUNCTIONS, dialect)[0]
 
 
 def answer(

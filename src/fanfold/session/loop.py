@@ -9,7 +9,7 @@ Background work of the session is done at three points: after each reply, after 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, Literal
 
@@ -18,14 +18,14 @@ from fanfold.core.message import Call
 from fanfold.dialects.dialect import Reply
 from fanfold.session.async_session import AsyncSession
 from fanfold.session.session import Session
+from fanfold.session.steps import Steps, aplay, play
 
 Point = Literal["reply", "tools", "end"]
 POINTS: tuple[Point, ...] = ("reply", "tools", "end")
 """Where the session may reduce beside its requests."""
 Tools = Mapping[str, Callable[..., Any]]
 Send = Callable[[dict[str, Any]], Any]
-Flow = Generator[Callable[[], Any], Any, Reply]
-"""Things to be done, one after the other; what came of each is sent in, or thrown."""
+Flow = Steps[Reply]
 
 
 def run(
@@ -42,17 +42,7 @@ def run(
     `send` hands a request to the provider. `tools` are functions by name: what one raises is told to the model.
     `params` go into every request.
     """
-    flow = _flow(chat, send, tools, most, points, params)
-    advance: Callable[[], Any] = partial(next, flow)
-    while True:
-        try:
-            do = advance()
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        try:
-            advance = partial(flow.send, do())
-        except Exception as error:
-            advance = partial(flow.throw, error)
+    return play(_flow(chat, send, tools, most, points, params))
 
 
 async def arun(
@@ -65,18 +55,7 @@ async def arun(
     **params: Any,
 ) -> Reply:
     """The same for asyncio; `send` and the tools may be coroutines."""
-    flow = _flow(chat, send, tools, most, points, params)
-    advance: Callable[[], Any] = partial(next, flow)
-    while True:
-        try:
-            do = advance()
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        try:
-            got = do()
-            advance = partial(flow.send, await got if isinstance(got, Awaitable) else got)
-        except Exception as error:
-            advance = partial(flow.throw, error)
+    return await aplay(_flow(chat, send, tools, most, points, params))
 
 
 def _flow(
@@ -115,7 +94,7 @@ def _reply(chat: Any, send: Send, params: dict[str, Any]) -> Flow:
         return reply
 
 
-def _output(call: Call, tools: Tools) -> Generator[Callable[[], Any], Any, tuple[Any, bool]]:
+def _output(call: Call, tools: Tools) -> Steps[tuple[Any, bool]]:
     """What a tool gave back, or what went wrong in words."""
     tool = tools.get(call.name)
     if tool is None:

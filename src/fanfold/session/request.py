@@ -14,7 +14,7 @@ session on the way (a repair, a reduction, a hook) is followed by `look`, which 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -69,10 +69,14 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 class SentRequest(dict[str, Any]):
     """Keyword arguments for the provider's SDK; `receive` and `listen` take it as `to`, to bind the reply to it."""
 
-    def __init__(self, body: dict[str, Any], sent: Sent) -> None:
+    def __init__(self, body: dict[str, Any], sent: Sent, view: View, rows: Sequence[Row]) -> None:
         super().__init__(body)
         self.sent = sent
         """What was recorded of it."""
+        self.view = view
+        """What the model sees in it."""
+        self.rows = rows
+        """The rows of the view as they are sent: one is another than in the view where the parameters demand it."""
 
 
 def request(
@@ -95,7 +99,8 @@ def request(
     for _ in range(_TRIES):
         written = encode(state, request)
         if written.over == NOTHING:
-            return SentRequest(msgspec.to_builtins(written.body), record(state, request, written))
+            sent = record(state, request, written)
+            return SentRequest(msgspec.to_builtins(written.body), sent, request.view, request.allowed.rows)
         spare += written.over
         request = yield from make_room(state, request, spare)
     raise _too_long(state, request, request.view, Weight(written.tokens, written.size))

@@ -1,0 +1,79 @@
+"""Run the tests of integrations, each framework in an environment of its own, because what they depend on clashes.
+
+    python scripts/test_integrations.py                 all of them
+    python scripts/test_integrations.py langchain -x    one, with options for pytest
+
+The environments lie in `.venv-integrations/`. One that cannot be made is told in a sentence, and its tests are skipped.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+PINS = ROOT / "requirements" / "integrations"
+PLACE = ROOT / ".venv-integrations"
+TESTS = ROOT / "tests" / "integrations" / "frameworks"
+
+
+def main(given: list[str]) -> int:
+    """Test the frameworks that are named, or all; the number of those that failed."""
+    known = sorted(path.stem for path in PINS.glob("*.txt"))
+    named = [name for name in given if not name.startswith("-")]
+    unknown = [name for name in named if name not in known]
+    if unknown:
+        print(f"There is no integration {unknown[0]!r}; there are {', '.join(known)}.", file=sys.stderr)
+        return 2
+    options = [option for option in given if option.startswith("-")]
+    return sum(not passes(name, options) for name in named or known)
+
+
+def passes(name: str, options: list[str]) -> bool:
+    """Whether a framework's tests pass; where it cannot be installed, they are skipped."""
+    python = environment(name)
+    if python is None:
+        return True
+    print(f"== {name}", flush=True)
+    began = time.monotonic()
+    tests = [str(TESTS / f"test_{name}.py"), "-p", "no:cacheprovider", *options]
+    done = subprocess.run([python, "-m", "pytest", *tests], cwd=ROOT, env=variables(name))
+    print(f"   {time.monotonic() - began:.0f} s", flush=True)
+    return done.returncode == 0
+
+
+def environment(name: str) -> Path | None:
+    """The Python of a framework's environment, made unless it is there; None where it cannot be made."""
+    pins, place = PINS / f"{name}.txt", PLACE / name
+    stamp, python = place / "installed", place / "bin" / "python"
+    if stamp.exists() and stamp.read_text() == pins.read_text():
+        return python
+    print(f"installing {name}", flush=True)
+    quiet = ["--quiet", "--quiet", "--disable-pip-version-check"]
+    try:
+        subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
+        install = [python, "-m", "pip", "install", *quiet, "--require-hashes", "--requirement", pins]
+        subprocess.run(install, check=True)
+    except (subprocess.CalledProcessError, OSError) as error:
+        print(f"skipped: {name} cannot be installed here ({error}).", flush=True)
+        return None
+    stamp.write_text(pins.read_text())
+    return python
+
+
+def variables(name: str) -> dict[str, str]:
+    """The environment variables of a run: fanfold as it stands here, and no telemetry of anybody's."""
+    quiet = {
+        "LANGSMITH_TRACING": "false",
+        "OPENAI_AGENTS_DISABLE_TRACING": "1",
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    }
+    paths = os.pathsep.join(map(str, (ROOT / "src", ROOT)))
+    return {**os.environ, **quiet, "PYTHONPATH": paths, "FANFOLD_FRAMEWORK": name}
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

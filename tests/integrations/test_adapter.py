@@ -1,0 +1,261 @@
+"""The seam of all integrations, with a small framework of the tests' own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import fanfold
+from fanfold.core.message import Message
+from fanfold.integrations.adapter import Adapter, Heard, Outgoing, as_function
+from fanfold.testing import check_integration, talk
+from fanfold.testing.integrations import look
+from fanfold.testing.provider import Fail, Provider, Turn
+from tests.integrations.pad import Converted, Hook, Leaf, Pad, make_pad
+
+BIG = "word " * 1_500
+
+
+def leaves(*bodies: dict[str, Any]) -> list[Leaf]:
+    """Chat messages as the framework has them."""
+    return [
+        Leaf(
+            body["role"],
+            body.get("content") or "",
+            tuple(
+                (one["id"], one["function"]["name"], one["function"]["arguments"])
+                for one in body.get("tool_calls") or ()
+            ),
+            body.get("tool_call_id", ""),
+        )
+        for body in bodies
+    ]
+
+
+def outgoing(messages: list[Leaf], session: str = "t1", **more: Any) -> Outgoing[Leaf]:
+    return Outgoing(session=session, messages=messages, converter=Converted(), **more)
+
+
+def test_the_check_passes_for_an_integration_of_a_page() -> None:
+    check_integration(make_pad, modes=("run", "arun"))
+
+
+def test_the_check_finds_an_integration_that_names_a_session_anew_for_every_step() -> None:
+    class Careless(Hook):
+        def outgoing(self, pad: Pad, thread: str) -> Outgoing[Leaf]:
+            made = super().outgoing(pad, thread)
+            return Outgoing(
+                session=f"{thread}-{len(made.messages)}", messages=made.messages, converter=Converted(),
+                tools=made.tools, options=made.options,
+            )  # fmt: skip
+
+    def make(trial: Any) -> Pad:
+        hook = Careless(trial.store, window=trial.window) if trial.store else None
+        return Pad(trial.openai_base_url, dict(trial.tools), hook)
+
+    with pytest.raises(AssertionError, match=r"Sessions of two threads|sessions|recall|cache|refused"):
+        check_integration(make, steps=20, window=6_000)
+
+
+def test_what_is_untouched_goes_on_as_the_identical_object() -> None:
+    history = leaves(*talk(3, 2))
+    adapted = Adapter(window=100_000).fit(outgoing(history))
+    assert all(sent is own for sent, own in zip(adapted.messages, history, strict=True))
+    assert not adapted.changed
+
+
+def test_in_a_small_window_only_changed_messages_are_built_anew() -> None:
+    history = leaves(*talk(6, 8, words=120))
+    adapted = Adapter(window=6_000).fit(
+        outgoing(history, tools=[as_function(t) for t in Adapter().recall_tools])
+    )
+    assert adapted.changed
+    own = {id(leaf) for leaf in history}
+    kept = [leaf for leaf in adapted.messages if id(leaf) in own]
+    assert len(kept) > 5
+    assert kept[-1] is history[-1]
+    assert adapted.request is not None
+    bodies = [Converted().body(leaf) for leaf in adapted.messages]
+    sent = [{**body, "content": body.get("content")} for body in adapted.request["messages"]]
+    assert bodies == sent, "what is built says what the dialect says"
+
+
+def test_the_framework_s_own_history_is_never_changed() -> None:
+    history = leaves(*talk(6, 8, words=120))
+    before = [(leaf, leaf.text) for leaf in history]
+    Adapter(window=6_000).fit(outgoing(history))
+    assert all(leaf is was and leaf.text == text for leaf, (was, text) in zip(history, before, strict=True))
+
+
+def test_the_same_history_twice_gives_the_same_and_records_nothing(tmp_path: Path) -> None:
+    adapter, history = Adapter(f"sqlite:{tmp_path / 'a.db'}", window=6_000), leaves(*talk(6, 8, words=120))
+    first = adapter.fit(outgoing(history))
+    with adapter.session("t1") as chat:
+        before = chat.stats()
+    second = adapter.fit(outgoing(history))
+    with adapter.session("t1") as chat:
+        assert chat.stats() == before
+    assert json.dumps(first.request) == json.dumps(second.request)
+
+
+def test_a_reply_that_comes_twice_is_recorded_once() -> None:
+    adapter, history = Adapter(window=100_000), leaves(*talk(1, 1))[:-1]
+    adapted = adapter.fit(outgoing(history))
+    usage = fanfold.TokenUsage(input=200, output=5)
+    for _ in range(2):
+        adapter.receive(adapted, Heard(messages=[Leaf("assistant", "Done.")], usage=usage))
+    with adapter.session("t1") as chat:
+        assert chat.stats()["entries"] == len(history) + 1
+        assert chat.stats()["billed_tokens"] == 200
+
+
+def test_a_reply_that_the_framework_throws_away_is_left_as_a_branch() -> None:
+    adapter, history = Adapter(window=100_000), leaves(*talk(1, 1))[:-1]
+    adapted = adapter.fit(outgoing(history))
+    adapter.receive(adapted, Heard(messages=[Leaf("assistant", "No good.")]))
+    again = adapter.fit(outgoing(history))
+    assert again.messages == history
+    adapter.receive(again, Heard(messages=[Leaf("assistant", "Better.")]))
+    with adapter.session("t1") as chat:
+        assert chat.view().messages[-1].text == "Better."
+
+
+def test_going_back_in_time_forks_and_the_edits_go_along() -> None:
+    adapter, history = Adapter(window=6_000), leaves(*talk(6, 8, words=120))
+    adapter.fit(outgoing(history))
+    other = [*history[:-1], Leaf("assistant", "Otherwise."), Leaf("user", "And now?")]
+    adapted = adapter.fit(outgoing(other))
+    assert adapted.messages[-1] is other[-1]
+    assert len(adapted.messages) < len(other), "what was folded stays folded"
+
+
+def test_two_conversations_at_once_in_one_session_never_get_each_other_s_messages() -> None:
+    adapter = Adapter(window=100_000)
+    histories = [[Leaf("user", f"I am number {number}.")] for number in range(6)]
+
+    async def main() -> list[Any]:
+        return await asyncio.gather(*(adapter.afit(outgoing(history)) for history in histories))
+
+    for adapted, history in zip(asyncio.run(main()), histories, strict=True):
+        assert adapted.messages == history
+        assert adapted.messages[0] is history[0]
+
+
+def test_a_huge_output_is_built_anew_with_a_reference_and_read_again_by_it() -> None:
+    adapter = Adapter(window=6_000)
+    history = leaves(*talk(1, 1)[:-1])
+    history[-1] = Leaf("tool", "first line\n" + BIG * 20, (), history[-1].answers)
+    adapted = adapter.fit(outgoing(history, tools=[as_function(tool) for tool in adapter.recall_tools]))
+    assert len(adapted.messages[-1].text) < 30_000
+    assert adapted.messages[-1].extra is history[-1].extra, "what no dialect knows goes along"
+    assert "o2" in adapted.messages[-1].text
+    answer = adapter.recall("t1", "tool_output_cache", {"ref_id": "o2", "limit": 1})
+    assert "first line" in answer
+
+
+def test_results_that_a_repair_only_joined_go_on_as_they_are() -> None:
+    class Claude(Converted):
+        dialect = "anthropic"
+
+        def body(self, message: Leaf) -> dict[str, Any]:
+            if message.answers:
+                block = {"type": "tool_result", "tool_use_id": message.answers, "content": message.text}
+                return {"role": "user", "content": [block]}
+            calls = [
+                {"type": "tool_use", "id": id, "name": name, "input": json.loads(raw)}
+                for id, name, raw in message.calls
+            ]
+            return {"role": message.kind, "content": [{"type": "text", "text": message.text}, *calls]}
+
+    calls = (("c1", "look", '{"number": 1}'), ("c2", "look", '{"number": 2}'))
+    history = [
+        Leaf("user", "Look."), Leaf("assistant", "Yes.", calls), Leaf("tool", "one", (), "c1"),
+        Leaf("tool", "two", (), "c2"),
+    ]  # fmt: skip
+    adapter = Adapter(window=100_000)
+    adapted = adapter.fit(Outgoing(session="t1", messages=history, converter=Claude()))
+    assert adapted.request is not None
+    assert len(adapted.request["messages"]) == 3, "the provider wants both results in one message"
+    assert [sent is own for sent, own in zip(adapted.messages, history, strict=True)] == [True] * 4
+    history[2:] = [Leaf("tool", BIG * 20, (), "c1"), Leaf("tool", "two", (), "c2")]
+    shorter = Adapter(window=6_000).fit(Outgoing(session="t1", messages=history, converter=Claude()))
+    assert len(shorter.messages[2].text) < len(BIG)
+    assert shorter.messages[3] is history[3], "the other one of the two stays"
+
+
+def test_a_model_that_is_too_small_for_what_fanfold_believes_is_sent_less() -> None:
+    script = [Turn(calls=[("look", {"number": number})]) for number in range(30)]
+    with Provider([*script, Turn("Done.")], window=6_000) as provider:
+        pad = Pad(provider.openai_base_url, {"look": look}, Hook(window=12_000))
+        assert pad.run("t1", "Look.") == "Done."
+        assert 0 < len(provider.rejected) < 5
+
+
+def test_another_error_is_the_framework_s() -> None:
+    with Provider([Fail.server_error()]) as provider:
+        pad = Pad(provider.openai_base_url, {"look": look}, Hook(window=12_000))
+        with pytest.raises(Exception, match="server had an error"):
+            pad.run("t1", "Look.")
+
+
+def test_schemas_for_structured_replies_are_counted() -> None:
+    schema = {"type": "json_schema", "json_schema": {"name": "reply", "schema": {"description": BIG}}}
+    plain = Adapter(window=20_000).fit(outgoing(leaves(*talk(1, 1))))
+    with_schema = Adapter(window=20_000).fit(
+        outgoing(leaves(*talk(1, 1)), params={"response_format": schema})
+    )
+    assert plain.request is not None
+    assert with_schema.request is not None
+    assert with_schema.request.sent.tokens > plain.request.sent.tokens + 1_000
+
+
+def test_what_was_erased_is_not_sent_though_the_framework_still_has_it() -> None:
+    adapter, history = (
+        Adapter(window=100_000),
+        [Leaf("user", "My number is 4711."), Leaf("assistant", "Fine.")],
+    )
+    adapter.fit(outgoing(history))
+    with adapter.session("t1") as chat:
+        chat.erase(chat.view().rows[0].id, "asked for")
+    adapted = adapter.fit(outgoing(history))
+    assert "4711" not in adapted.messages[0].text
+    assert adapted.messages[1] is history[1]
+
+
+def test_a_session_goes_on_in_a_new_process(tmp_path: Path) -> None:
+    history = leaves(*talk(6, 8, words=120))
+    store = f"sqlite:{tmp_path / 'a.db'}"
+    first = Adapter(store, window=6_000)
+    sent = first.fit(outgoing(history)).request
+    first.close()
+    assert json.dumps(Adapter(store, window=6_000).fit(outgoing(history)).request) == json.dumps(sent)
+
+
+def test_an_empty_history_goes_on_as_it_is() -> None:
+    assert Adapter(window=6_000).fit(outgoing([])).messages == []
+
+
+def test_the_options_of_the_user_win_over_what_the_framework_knows() -> None:
+    adapter = Adapter(window=6_000)
+    adapter.fit(outgoing(leaves(*talk(1, 1)), options={"model": "gpt-4o", "window": 99_000}))
+    with adapter.session("t1") as chat:
+        assert chat.pressure().room < 6_000
+
+
+def test_build_gets_parts_and_wire() -> None:
+    seen: list[tuple[Message, Any]] = []
+
+    class Watched(Converted):
+        def build(self, shown: Message, wire: Any, was: Leaf | None) -> Leaf:
+            seen.append((shown, wire))
+            return super().build(shown, wire, was)
+
+    Adapter(window=6_000).fit(
+        Outgoing(session="t", messages=leaves(*talk(6, 8, words=120)), converter=Watched())
+    )
+    assert seen
+    assert all(wire["role"] == shown.role for shown, wire in seen)
