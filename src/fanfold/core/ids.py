@@ -40,11 +40,8 @@ def unpack(data: bytes) -> Any:
 
 def digest(*chunks: bytes) -> str:
     """A short hash of byte strings."""
-    hashed = blake2b(digest_size=16)
-    for chunk in chunks:
-        hashed.update(len(chunk).to_bytes(8, "big"))
-        hashed.update(chunk)
-    return hashed.hexdigest()
+    told = b"".join([piece for chunk in chunks for piece in (len(chunk).to_bytes(8, "big"), chunk)])
+    return blake2b(told, digest_size=16).hexdigest()
 
 
 def body(message: Message) -> bytes:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from fanfold.core.budget import Learned
 from fanfold.core.edit import Decision
@@ -14,7 +15,6 @@ from fanfold.core.errors import BadInput
 from fanfold.core.ids import canonical, digest
 from fanfold.core.message import Message
 
-T = TypeVar("T", bound=msgspec.Struct)
 MOST_TOKENS = 10**10
 """No request has more tokens; a larger figure is a mistake."""
 
@@ -55,12 +55,8 @@ class TokenUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.cache_write
 
     def __add__(self, other: TokenUsage) -> TokenUsage:
-        return _sum_fields(self, other)
-
-
-def _sum_fields(one: T, other: T) -> T:
-    fields = msgspec.structs.asdict(one).items()
-    return type(one)(**{name: value + getattr(other, name) for name, value in fields})
+        fields = msgspec.structs.asdict(self).items()
+        return TokenUsage(**{name: value + getattr(other, name) for name, value in fields})
 
 
 def checked_tokens(name: str, value: object) -> int:
@@ -323,17 +319,17 @@ class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
     def __add__(self, record: Record) -> Totals:
         match record:
             case Sent(tokens=tokens):
-                return _sum_fields(self, Totals(sent=tokens))
+                return replace(self, sent=self.sent + tokens)
             case Billed(usage=usage):
-                billed = Totals(
-                    prompt=usage.prompt,
-                    cached=usage.cache_read,
-                    output=usage.output,
-                    written=usage.cache_write,
+                return replace(
+                    self,
+                    prompt=self.prompt + usage.prompt,
+                    cached=self.cached + usage.cache_read,
+                    output=self.output + usage.output,
+                    written=self.written + usage.cache_write,
                 )
-                return _sum_fields(self, billed)
             case Spent(usage=usage, cost=cost):
-                return _sum_fields(self, Totals(asked=usage.total, asked_cost=cost))
+                return replace(self, asked=self.asked + usage.total, asked_cost=self.asked_cost + cost)
         return self
 
 

@@ -32,7 +32,7 @@ from fanfold.core.view import Row, View, Violation, Weight
 from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain, prompt_params, reply_limit
 from fanfold.dialects.registry import request_fields
 from fanfold.dialects.tools import chosen_tool
-from fanfold.dialects.weigh import sendable
+from fanfold.dialects.weigh import Offer, sendable
 from fanfold.session.reduce import MOVED, NOTHING, is_due, less, reduce, rest, trim
 from fanfold.session.state import State
 from fanfold.session.still import adopt, adopt_after_edits, told_at_the_end
@@ -61,6 +61,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     view: View
     allowed: Allowed
     """The rows and parameters that may be sent together."""
+    offer: Offer
+    """System prompt and tools, as they are sent with these rows."""
     limits: Budget
     budget: Budget
     """The limits less `extra`: what is left for the view."""
@@ -117,12 +119,12 @@ def prepare(state: State, max_tokens: int | None, context: str | None, params: M
             f"{', '.join(sorted(taken))}: the session sends these itself; record them with add, merge or open."
         )
     limits = state.limits(reply)
-    _check_tools(state, given)
     if reply == 0:
         raise BadInput("A reply of 0 tokens is none: ask for at least 1, or leave max_tokens out.")
     model = {"model": state.terms.model} if state.terms.model else {}
     known = {**model, **given, **state.dialect.limit(max_tokens, state.terms.budget.reply)}
     adopt_after_edits(state)
+    offer = _check_tools(state, given)
     context = told_at_the_end(state, sendable(context) if context else None)
     view, extra = _view(state), weigh_extra(state, context, known)
     return Request(
@@ -132,6 +134,7 @@ def prepare(state: State, max_tokens: int | None, context: str | None, params: M
         extra=extra,
         view=view,
         allowed=state.dialect.allow(view.rows, known),
+        offer=offer,
         limits=limits,
         budget=less(limits, extra),
     )
@@ -142,8 +145,14 @@ def look(state: State, request: Request) -> Request:
     view, limits = _view(state), state.limits(request.reply)
     if view is request.view and limits is request.limits:
         return request
-    allowed = state.dialect.allow(view.rows, request.params)
-    return replace(request, view=view, allowed=allowed, limits=limits, budget=less(limits, request.extra))
+    return replace(
+        request,
+        view=view,
+        allowed=state.dialect.allow(view.rows, request.params),
+        offer=state.offer(chosen_tool(request.params)),
+        limits=limits,
+        budget=less(limits, request.extra),
+    )
 
 
 def _view(state: State) -> View:
@@ -152,16 +161,15 @@ def _view(state: State) -> View:
     return state.view()
 
 
-def _check_tools(state: State, params: Mapping[str, Any]) -> None:
-    """Refuse tools that the provider would refuse: only the caller can change them."""
-    choice = params.get("tool_choice")
-    frame = state.offer(chosen_tool(params)).sent
-    if state.judged.frame is frame and state.judged.choice == choice:
-        return
-    found = state.dialect.check_frame(frame, params)
-    if found:
-        raise BadInput(f"{'; '.join(map(str, found))}. Offer other tools: `open(…, tools=…)`.")
-    state.judged.frame, state.judged.choice = frame, choice
+def _check_tools(state: State, params: Mapping[str, Any]) -> Offer:
+    """The tools to offer. Those that the provider would refuse are refused: only the caller can change them."""
+    offer, choice = state.offer(chosen_tool(params)), params.get("tool_choice")
+    if state.judged.frame is not offer.sent or state.judged.choice != choice:
+        found = state.dialect.check_frame(offer.sent, params)
+        if found:
+            raise BadInput(f"{'; '.join(map(str, found))}. Offer other tools: `open(…, tools=…)`.")
+        state.judged.frame, state.judged.choice = offer.sent, choice
+    return offer
 
 
 def weigh_extra(state: State, context: str | None, params: Mapping[str, Any]) -> Weight:
@@ -267,8 +275,10 @@ def encode(state: State, request: Request) -> Written:
         )
     name = state.terms.name.encode("utf-8", "surrogatepass")
     marks = Marks(digest(name), _previous_end(state, view))
-    params, frame = sendable(allowed.params), state.offer(chosen_tool(request.params)).sent
-    body = state.dialect.encode(frame, allowed.rows, params, context=request.context, marks=marks)
+    params = sendable(allowed.params)
+    body = state.dialect.encode(
+        request.offer.sent, allowed.rows, params, context=request.context, marks=marks
+    )
     put_in = sum([state.gauge.text(text) * times for text, times in allowed.put_in.items()])
     size, most = view.size + extra.size, request.limits.max_bytes
     if most is not None and 2 * size > most:  # what a dialect puts in never doubles a request
@@ -293,7 +303,7 @@ def _previous_end(state: State, view: View) -> str | None:
 def record(state: State, request: Request, written: Written) -> Sent:
     """Keep what was sent. Asked for twice with nothing said between, it is one request."""
     state.aftermath.stuck = None
-    view, allowed, offer = request.view, request.allowed, state.offer(chosen_tool(request.params))
+    view, allowed, offer = request.view, request.allowed, request.offer
     frame = offer.sent.id if offer.loaded else state.log.frame().id
     rows = b"".join([row.weight.digest for row in allowed.rows])
     seal = digest(rows, frame.encode(), canonical(allowed.params), (request.context or "").encode())

@@ -44,8 +44,12 @@ def echo_bytes(message: Message) -> bytes:
 
 def atoms(message: Message) -> list[Atom]:
     """What a client repeats of a message, piece by piece; none where it only thinks."""
-    role = message.role
-    return join((), (atom for part in message.parts if (atom := _atom(part, role)) is not None))
+    return _pieces(message.parts, message.role)
+
+
+def _pieces(parts: Sequence[Part], role: str) -> list[Atom]:
+    told = [atom for part in parts if (atom := _atom(part, role)) is not None]
+    return join((), told) if len(told) > 1 else told
 
 
 def is_told(part: Part) -> bool:
@@ -103,8 +107,7 @@ def _atom(part: Part, role: str) -> Atom | None:
         case Call(id=id, name=name, raw=raw):
             return ("call", given_id(id, name), name, canonical(read_arguments(raw)))
         case Result(call=call, parts=parts, error=error, name=name):
-            told = (atom for inner in parts if (atom := _atom(inner, "")) is not None)
-            return ("result", given_id(call, name) or name, error, *join((), told))
+            return ("result", given_id(call, name) or name, error, *_pieces(parts, ""))
         case Opaque(body=dict(body)):
             known = {key: value for key, value in body.items() if key not in _IDLE}
             return ("opaque", canonical(echo_part(Opaque(part.dialect, known))))
