@@ -273,3 +273,54 @@ def test_every_setting_of_the_file_to_begin_with_is_a_real_one() -> None:
     write("\n".join(settings))
     assert strategies() == ["elide", "digest"]
     assert find_model("my-model").window == 200_000
+
+
+def test_where_sessions_are_kept_can_stand_in_the_file_and_in_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write('store = "sqlite:kept.db"\ntenant = "me"')
+    with fanfold.open("run", window=9_000) as chat:
+        chat.say("Hello")
+    assert Path("kept.db").exists()
+    with fanfold.open("run", window=9_000, store="sqlite:kept.db", tenant="me") as chat:
+        assert chat.stats()["messages"] == 1
+    monkeypatch.setenv("FANFOLD_STORE", "sqlite:other.db")
+    with fanfold.open("run", window=9_000) as chat:
+        assert chat.stats()["messages"] == 0
+    assert Path("other.db").exists()
+
+
+def test_what_code_says_about_the_store_wins() -> None:
+    write('store = "sqlite:kept.db"')
+    with fanfold.open("run", window=9_000, store="memory") as chat:
+        chat.say("Hello")
+    assert not Path("kept.db").exists()
+
+
+def test_a_remembered_dialect_wins_over_a_setting() -> None:
+    with fanfold.open("run", window=9_000, dialect="gemini", store="sqlite:kept.db") as chat:
+        chat.say("Hello")
+    write('dialect = "anthropic"')
+    with fanfold.open("new", window=9_000) as chat:
+        chat.say("Hello")
+        assert "max_tokens" in chat.request()
+    with fanfold.open("run", window=9_000, store="sqlite:kept.db") as chat:
+        assert "contents" in chat.request()
+
+
+def test_commands_find_the_store_of_the_file(capsys: pytest.CaptureFixture[str]) -> None:
+    from fanfold.cli.app import run
+
+    write('store = "sqlite:kept.db"')
+    with fanfold.open("run-7", window=9_000) as chat:
+        chat.say("Hello")
+    assert run(["ls"]) == 0
+    assert "run-7" in capsys.readouterr().out
+
+
+def test_a_wrong_plain_setting_is_named_with_its_line() -> None:
+    write('\non_moved = "explode"')
+    with pytest.raises(
+        fanfold.BadSetting, match=r"fanfold.toml, line 2: on_moved is one of raise, reapply, branch"
+    ):
+        opened()

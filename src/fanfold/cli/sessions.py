@@ -11,6 +11,7 @@ import click
 from fanfold.cli.completing import model_names, session_names
 from fanfold.cli.saying import as_json
 from fanfold.cli.sizes import size
+from fanfold.config.settings import with_settings
 from fanfold.core.errors import NotFound
 from fanfold.core.record import Move, Record
 from fanfold.session.stored import StoredSessions
@@ -18,6 +19,11 @@ from fanfold.stores.opening import open_store, parse_name
 from fanfold.stores.store import Store
 
 DEFAULT = "sqlite:agent.db"
+
+
+def default_store() -> str:
+    """The store of fanfold.toml, else the usual one."""
+    return str(with_settings({}).get("store", DEFAULT))
 
 
 class Sessions(StoredSessions):
@@ -48,10 +54,10 @@ store_option = click.option(
     "-s",
     "--store",
     envvar="FANFOLD_STORE",
-    default=DEFAULT,
-    show_default=True,
+    default=default_store,
+    show_default=DEFAULT,
     is_eager=True,  # known when the shell completes a session's name
-    help="sqlite:FILE or postgresql://…; also from FANFOLD_STORE.",
+    help="sqlite:FILE or postgresql://…; also from FANFOLD_STORE or fanfold.toml.",
 )
 tenant_option = click.option(
     "--tenant", default="default", show_default=True, is_eager=True, help="Whose sessions."

@@ -53,7 +53,7 @@ def choose(given: Options, last: Opened | None = None) -> Choice:
     check_summarizer(given, before.strategy)
     said = (given, before, *layers())
     model = _first(layer.model for layer in said)
-    dialect = given.dialect or before.dialect or dialect_for(model)
+    dialect = _first(layer.dialect for layer in said) or dialect_for(model)
     sized = partial(_budget, said)
     window = given.window if given.window is not None else before.window
     return Choice(

@@ -65,6 +65,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     """Figures of a budget, from settings only: `reserve`, `trigger`, `target`, `gain`, `max_bytes`."""
     profiles: Mapping[str, float] = {}
     """The threshold of each profile in percent, from the settings file only."""
+    said: frozenset[str] = frozenset()
+    """From settings only: which options are named there."""
     wrong: Callable[..., BadSetting] = lambda message, *keys: BadSetting(message)
     """Makes the error for a mistake at a key: it says in which line of which file, or in which variable."""
 

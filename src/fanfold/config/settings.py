@@ -23,7 +23,9 @@ from fanfold.config.settings_file import File, read_file, register
 from fanfold.core.errors import BadInput, BadSetting, unknown
 from fanfold.text.nearest import nearest
 
-CHOICES = ("preset", "strategy", "filters", "meter", "model", "profile", "defer")
+PLAIN = ("store", "tenant", "summarizer", "summarizer_window", "volatile", "on_moved")
+"""Settings that hold as if the code had said them, where it says nothing."""
+CHOICES = ("preset", "strategy", "filters", "meter", "model", "dialect", "profile", "recall", "defer", *PLAIN)
 FIGURES = ("window", "reserve", "trigger", "target", "gain", "max_bytes")
 TABLES = ("budget", "profiles", "models", "serve")
 _SWITCH = {"true": True, "false": False}
@@ -35,6 +37,19 @@ def layers() -> tuple[Options, ...]:
     """What is set beside the code, the stronger first."""
     file = read_file()
     return (_environment_options(), _file_options(file) if file else Options())
+
+
+def with_settings(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What code says, and what environment or file say about the plain options that it leaves out."""
+    beside = {name: value for layer in reversed(layers()) for name, value in _plain(layer).items()}
+    return {
+        **beside,
+        **{name: value for name, value in given.items() if value is not None or name not in beside},
+    }
+
+
+def _plain(layer: Options) -> dict[str, Any]:
+    return {name: getattr(layer, name) for name in layer.said if name in PLAIN}
 
 
 def _file_options(file: File) -> Options:
@@ -49,7 +64,9 @@ def _file_options(file: File) -> Options:
     figures = {key: _figure(file.wrong, key, value) for key, value in file.table("budget").items()}
     profiles = {key: _percent(file.wrong, key, value) for key, value in file.table("profiles").items()}
     window = figures.pop("window", None)
-    return Options(**said, window=window, figures=figures, profiles=profiles, wrong=file.wrong)
+    return Options(
+        **said, said=frozenset(said), window=window, figures=figures, profiles=profiles, wrong=file.wrong
+    )
 
 
 def _environment_options() -> Options:
@@ -63,15 +80,15 @@ def _environment_options() -> Options:
         if name in CHOICES:
             several = name in ("strategy", "filters")
             value: Any = [part.strip() for part in text.split(",")] if several else text
-            if name == "defer":
-                value = _SWITCH.get(text.lower(), _number(text))
+            if name in ("defer", "recall", "volatile", "summarizer_window"):
+                value = _SWITCH.get(text.lower(), text if name == "volatile" else _number(text))
             said[name] = _value(_wrong_variable, key, name, value)
         elif key in FIGURES:
             figures[key] = _figure(_wrong_variable, key, _number(text))
         elif near := nearest(key, (*CHOICES, *FIGURES), 0.8):
             raise BadSetting(f"There is no variable {variable}. Did you mean FANFOLD_{near.upper()}?")
     window = figures.pop("window", None)
-    return Options(**said, window=window, figures=figures, wrong=_wrong_variable)
+    return Options(**said, said=frozenset(said), window=window, figures=figures, wrong=_wrong_variable)
 
 
 def _wrong_variable(message: str, *keys: str, earlier: int = 0) -> BadSetting:

@@ -22,6 +22,7 @@ from fanfold.config.choice import (
 )
 from fanfold.config.events import Hooks
 from fanfold.config.options import OnMoved, Options, check_names, options_of
+from fanfold.config.settings import with_settings
 from fanfold.core.budget import Budget
 from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadInput, BadSetting, Corrupt, StoreFailed
@@ -65,7 +66,7 @@ def _called_like(described: Callable[P, object]) -> Callable[[Callable[[str, Opt
         @wraps(function)
         def call(name: str = "session", **given: Any) -> T:
             check_names(given, known)
-            return function(name, options_of(given))
+            return function(name, options_of(with_settings(given)))
 
         call.__signature__ = shown  # type: ignore[attr-defined]
         call.__doc__ = (function.__doc__ or "") + (described.__doc__ or "").partition("\n")[2]

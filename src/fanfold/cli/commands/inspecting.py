@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from fanfold.cli.saying import as_json, say
-from fanfold.cli.sessions import DEFAULT, existing_store
+from fanfold.cli.sessions import default_store, existing_store
 from fanfold.stores.opening import open_store
 
 
 @click.command
-@click.argument("store", envvar="FANFOLD_STORE", default=DEFAULT)
+@click.argument("store", envvar="FANFOLD_STORE", default=default_store)
 @click.option("--write", is_flag=True, help="Offer changes too: undo, pin, note, fold, rewind, fork, erase.")
 @click.option("--tenant", "tenants", multiple=True, help="Whose sessions; by default those of `default`.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; this machine only.")
