@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from conftest import Run, talk
 from fanfold.testing import called, replied, returned, said
 
@@ -88,7 +90,8 @@ def test_what_is_no_text_is_shown_as_such(run: Run, tmp_path: Path) -> None:
 
 def test_the_table_is_there_even_if_the_page_cannot_be_written(run: Run, tmp_path: Path) -> None:
     (tmp_path / "talk.json").write_text(json.dumps(talk()))
-    ran = run("replay", "talk.json", "--policy", "none", "--workers", "1", "--html", "nowhere/page.html")
+    (tmp_path / "page.html").mkdir()
+    ran = run("replay", "talk.json", "--policy", "none", "--workers", "1", "--html", "page.html")
     assert (ran.code, ran.out.split()[0]) == (3, "policy")
 
 
@@ -135,3 +138,41 @@ def test_it_is_said_that_only_tight_calls_are_counted(run: Run, tmp_path: Path) 
     remark = "Only calls whose unreduced request exceeds 85% of the window are counted: 1 of 2."
     assert ran.out.splitlines()[-1] == remark
     assert remark in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_an_unknown_price_is_a_dash(run: Run, tmp_path: Path) -> None:
+    talk = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]
+    (tmp_path / "plain.json").write_text(json.dumps(talk), encoding="utf-8")
+    ran = run("replay", "plain.json", "--window", "8k", "--policy", "none")
+    head, row = (line.split("  ") for line in ran.out.splitlines()[:2])
+    cells = dict(zip(filter(None, map(str.strip, head)), filter(None, map(str.strip, row)), strict=True))
+    assert cells["$"] == "–"
+
+
+def test_a_page_that_cannot_be_written_is_told_before_the_work(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text("[", encoding="utf-8")
+    ran = run("replay", "broken.json", "--html", "nowhere/page.html")
+    assert ran.code == 2
+    assert "There is no folder nowhere to write the page to." in ran.err
+
+
+@pytest.mark.parametrize("width", [60, 100, 200])
+def test_a_table_fits_the_terminal_and_names_what_it_leaves_out(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    talk = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]
+    (tmp_path / "plain.json").write_text(json.dumps(talk), encoding="utf-8")
+    whole = run("replay", "plain.json", "--window", "8k").out.splitlines()[0]
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = run("replay", "plain.json", "--window", "8k").out
+    assert max(map(len, out.splitlines())) <= width
+    assert out.startswith("policy")
+    told = (
+        " ".join(out.splitlines())
+        .partition("Left out, for want of room: ")[2]
+        .partition(". A wider")[0]
+        .split(", ")
+    )
+    shown = [name for name in whole.split("  ") if name.strip() and name.strip() not in told]
+    assert told
+    assert len(shown) + len(told) == len([name for name in whole.split("  ") if name.strip()])

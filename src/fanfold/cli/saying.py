@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
@@ -33,18 +36,45 @@ def many(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def columns(rows: Sequence[Sequence[Any]], right: Sequence[int] = ()) -> str:
-    """Rows in columns that line up; those numbered in `right` to the right."""
+def columns(rows: Sequence[Sequence[Any]], right: Sequence[int] = (), *, wanted: Sequence[int] = ()) -> str:
+    """Rows in columns that line up; those numbered in `right` to the right.
+
+    On a terminal that is too narrow for all, columns are left out and named in a last line: first those that are not
+    in `wanted`, the last one first. The first column always stays.
+    """
     cells = [[_cell(value) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)] if cells else []
+    shown = _fitting(widths, [*wanted, *(i for i in range(len(widths)) if i not in wanted)])
     lines = []
     for row in cells:
-        padded = [
-            cell.rjust(width) if i in right else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
+        padded = [row[i].rjust(widths[i]) if i in right else row[i].ljust(widths[i]) for i in shown]
         lines.append("  ".join(padded).rstrip())
-    return "\n".join(lines)
+    left_out = [cells[0][i] for i in range(len(widths)) if i not in shown]
+    return "\n".join([*lines, *_say_left_out(left_out)])
+
+
+def _fitting(widths: Sequence[int], order: Sequence[int]) -> list[int]:
+    """The columns that fit the terminal, as they stand in the table; all of them where nobody looks at a terminal."""
+    room = terminal_width()
+    shown = [0][: len(widths)]
+    for i in order if room is not None else ():
+        if i not in shown and sum(widths[one] + 2 for one in (*shown, i)) - 2 <= (room or 0):
+            shown.append(i)
+    return sorted(shown) if room is not None else list(range(len(widths)))
+
+
+def terminal_width() -> int | None:
+    """How wide the terminal is, between 60 and 200; None where the output goes elsewhere."""
+    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+        return None
+    return min(200, max(60, shutil.get_terminal_size().columns))
+
+
+def _say_left_out(names: Sequence[str]) -> list[str]:
+    if not names:
+        return []
+    text = f"Left out, for want of room: {', '.join(names)}. A wider terminal or --json has them."
+    return textwrap.wrap(text, terminal_width() or 200)
 
 
 def _cell(value: Any) -> str:

@@ -32,11 +32,11 @@ class Cache(msgspec.Struct, frozen=True):
         """Whether all is forgotten by now; where no times were recorded, nothing is."""
         return self.ttl is not None and since is not None and since >= self.ttl
 
-    def dollars(self, total: int, cached: int, asking: int, model: str | None) -> float:
-        """The price of a request, and of the questions that were asked for it, by the table of models."""
+    def dollars(self, total: int, cached: int, asking: int, model: str | None) -> float | None:
+        """The price of a request, and of the questions that were asked for it, if the table has prices."""
         known = models.lookup(model) if model else None
         if known is None or known.prices is None:
-            return 0.0
+            return None
         return cost(self._usage(total, cached), known) + cost(TokenUsage(input=asking), known)
 
     def _usage(self, total: int, cached: int) -> TokenUsage:

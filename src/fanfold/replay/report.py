@@ -42,6 +42,13 @@ def trail_rows(scores: Mapping[str, Score]) -> list[tuple[str, ...]]:
     ]
 
 
+def dollars(score: Score) -> str:
+    """What was spent; a dash where no price is known, and at least so much where some are not."""
+    if score.unpriced == score.calls:
+        return "–"
+    return f"{'≥' if score.unpriced else ''}{score.dollars:.2f}"
+
+
 def _percent(share: float | None) -> str:
     """A share of the trail; where there was nothing to keep, a dash."""
     return "–" if share is None else f"{share:.0%}"
@@ -109,7 +116,7 @@ def _row(name: str, score: Score) -> tuple[str, ...]:
         f"{score.per_call:,.0f}",
         f"{score.share:.1%}",
         f"{score.cost / 1e6:.2f}",
-        f"{score.dollars:.2f}",
+        dollars(score),
         f"{_part(score.resent, score.prompt):.1%}",
         f"{score.peak:,}",
         f"{score.over:,}",

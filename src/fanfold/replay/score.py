@@ -82,6 +82,8 @@ class Score(msgspec.Struct):
     false: int = 0
     """Statements about how something ended that the history contradicts, each once."""
     dollars: float = 0.0
+    unpriced: int = 0
+    """Requests to models whose prices nobody knows."""
     expired: int = 0
     """Requests that came when the cache had forgotten the one before."""
     untimed: int = 0
@@ -120,7 +122,9 @@ class Score(msgspec.Struct):
         self.over += shown.over
         self.faults += shown.faults
         self.seconds += shown.seconds
-        self.dollars += cache.dollars(total, cached, shown.asking, model)
+        dollars = cache.dollars(total, cached, shown.asking, model)
+        self.dollars += dollars or 0.0
+        self.unpriced += dollars is None
         if cache.ttl is not None and last is not None:
             self.expired += cache.expired(since)
             self.untimed += since is None

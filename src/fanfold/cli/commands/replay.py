@@ -92,15 +92,36 @@ def replay(
         click.get_current_context().exit(1)
 
 
+WANTED = (
+    "trail",
+    "cost M",
+    "needed names in view",
+    "over",
+    "cached",
+    "$",
+    "first request kept",
+    "one call away",
+)
+"""What a narrow terminal shows first."""
+
+
 def _table(rows: list[tuple[str, ...]]) -> str:
-    return columns(rows, right=range(1, len(rows[0])))
+    wanted = [rows[0].index(name) for name in (*WANTED, "mean") if name in rows[0]]
+    return columns(rows, right=range(1, len(rows[0])), wanted=wanted)
 
 
 def _spare(traces: list[Path], html: Path | None) -> None:
-    """Refuse to write the page over what is to be read; a page that lies in the folder since the last time may go."""
+    """Refuse, before any work is done, a page that cannot be written, or that would replace what is to be read.
+
+    A page that lies in the folder since the last time may go.
+    """
     from fanfold.replay import is_trace, places
 
-    if html is None or not html.exists():
+    if html is None:
+        return
+    if not html.parent.is_dir():
+        raise BadInput(f"There is no folder {html.parent} to write the page to.")
+    if not html.exists():
         return
     if any(html.samefile(place.origin) and is_trace(place) for place in places(traces)):
         raise BadInput(f"{html} is one of the traces; write the page to another file.")
