@@ -88,13 +88,6 @@ def test_what_is_no_text_is_shown_as_such(run: Run, tmp_path: Path) -> None:
     assert "cut\ufffd.json" in page
 
 
-def test_the_table_is_there_even_if_the_page_cannot_be_written(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "talk.json").write_text(json.dumps(talk()))
-    (tmp_path / "page.html").mkdir()
-    ran = run("replay", "talk.json", "--policy", "none", "--workers", "1", "--html", "page.html")
-    assert (ran.code, ran.out.split()[0]) == (3, "policy")
-
-
 def test_conversations_of_one_name_are_told_apart(run: Run, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
