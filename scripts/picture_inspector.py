@@ -21,7 +21,8 @@ sys.path.insert(0, str(ROOT))
 
 import fanfold  # noqa: E402 scripts are run from anywhere
 from fanfold.inspector.app import Inspector  # noqa: E402
-from fanfold.inspector.running import Window, new_token  # noqa: E402
+from fanfold.inspector.running import Window  # noqa: E402
+from fanfold.inspector.safety import new_token  # noqa: E402
 from fanfold.stores.sqlite import SQLite  # noqa: E402
 from fanfold.testing import called, replied, response  # noqa: E402
 from tests.browser import found, opened  # noqa: E402

@@ -128,3 +128,32 @@ def test_summaries_survive_another_key(tmp_path: Path) -> None:
     store.close()
     assert SQLite(tmp_path / "a.db", key="2" * 64).summaries("default") == before
     assert b"gpt-5.2" not in (tmp_path / "a.db").read_bytes()
+
+
+def test_what_it_would_have_cost_to_send_everything_is_told(pool: Pool) -> None:
+    with pool.session("run") as chat:
+        for number in range(12):
+            chat.say(f"Question {number}: " + "many words " * 400)
+            sent = chat.request().sent
+            if number == 5:
+                rows = tuple(row.id for row in chat.view().rows[:8])
+                chat.fold(rows, "Asked four times.")
+            chat.receive(answer("Yes.", prompt=sent.tokens, cached=sent.tokens * 9 // 10))
+    (told,) = pool.summaries()
+    assert told.cost is not None
+    assert told.unmanaged is not None
+    everything = sum(810 * (number + 1) for number in range(12))
+    assert told.prompt < 0.75 * everything
+    # All but the last request's length would have come from the cache, at a tenth of the price; 50 tokens a reply.
+    expected = ((everything - 810 * 12) * 0.175 + 810 * 12 * 1.75 + 12 * 50 * 14) / 1e6
+    assert told.unmanaged == pytest.approx(expected, rel=0.1)
+
+
+def test_where_nothing_was_edited_it_costs_the_same_unmanaged(pool: Pool) -> None:
+    with pool.session("run") as chat:
+        for number in range(3):
+            chat.say(f"Question {number}")
+            sent = chat.request().sent
+            chat.receive(answer("Yes.", prompt=sent.tokens, cached=0))
+    (told,) = pool.summaries()
+    assert told.unmanaged == told.cost

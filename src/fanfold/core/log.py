@@ -102,6 +102,7 @@ class Log:
                     self.addresses[record.address] = ref
                 self.refs[ref[:1]] = max(self.refs.get(ref[:1], 0), number_in(ref[1:]) or 0)
             case kinds.Edited(decisions=decisions):
+                self._sum(record)
                 for decision in decisions:
                     self._decide(decision)
             case kinds.Sent(tip=tip):

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fanfold.core.budget import Learned
-from fanfold.core.edit import Decision
+from fanfold.core.edit import Decision, Note, Pin
 from fanfold.core.errors import BadInput
 from fanfold.core.ids import canonical, digest
 from fanfold.core.message import Message
@@ -315,11 +315,17 @@ class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
     asked: int = 0
     asked_cost: float = 0.0
     """What asking models for summaries took, in tokens and in dollars."""
+    spared: int = 0
+    whole: int = 0
+    """The tokens that edits save in a request as of now, and about those of all requests without any edit."""
 
     def __add__(self, record: Record) -> Totals:
         match record:
             case Sent(tokens=tokens):
-                return replace(self, sent=self.sent + tokens)
+                return replace(self, sent=self.sent + tokens, whole=self.whole + tokens + max(0, self.spared))
+            case Edited(decisions=decisions):
+                made = (one for one in decisions if not isinstance(one.edit, Note | Pin))
+                return replace(self, spared=self.spared + sum(one.before - one.after for one in made))
             case Billed(usage=usage):
                 return replace(
                     self,

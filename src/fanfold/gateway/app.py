@@ -18,6 +18,7 @@ from fanfold.gateway.client import Client
 from fanfold.gateway.conversations import WORK, Conversations
 from fanfold.gateway.exchange import Exchange, serve_exchange
 from fanfold.gateway.headers import get
+from fanfold.gateway.inspecting import Inspection, is_for_inspector
 from fanfold.gateway.keys import Keys
 from fanfold.gateway.metrics import Metrics
 from fanfold.gateway.route import Destination, find_destination
@@ -40,6 +41,8 @@ class Gateway:
         """Requests that are being served."""
         self.conversations: Conversations | None = None
         """None where nothing is managed."""
+        self.inspection: Inspection | None = None
+        """None where nobody may look."""
         if settings is not None:
             self.configure(settings)
 
@@ -48,6 +51,11 @@ class Gateway:
         self.settings, self.keys = settings, Keys(settings)
         if settings.manage and self.conversations is None:
             self.conversations = Conversations(settings.store)
+        # Another key may mean another tenant: whoever looks comes in anew.
+        if self.inspection is not None:
+            self.inspection.close()
+        offered = settings.inspector != "off" and self.conversations is not None
+        self.inspection = Inspection(self) if offered else None
 
     @asynccontextmanager
     async def turn(self, tenant: str, name: str) -> AsyncIterator[None]:
@@ -63,6 +71,8 @@ class Gateway:
                 await self._live(receive, send)
             case "websocket":
                 await self._refuse_websocket(scope, receive, send)
+            case "http" if self.inspection is not None and is_for_inspector(scope):
+                await self.inspection(scope, receive, send)
             case "http":
                 await self._serve(scope, Client(send, receive))
 
@@ -158,7 +168,7 @@ class Gateway:
 
     async def _refuse(self, client: Client, destination: Destination | None, refused: Refused) -> None:
         if refused.status == 502:
-            self.metrics.add("upstream_failures")
+            self.metrics.add("upstream_failures", provider=destination.provider if destination else "none")
         if (
             client.started
         ):  # too late for a status: the connection is closed, so that nobody takes it for the end

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from fanfold.core.errors import unknown
+from fanfold.gateway.headers import Headers, get
 
 _LINES = {
     "claude-code": "ANTHROPIC_BASE_URL={url} claude",
@@ -19,6 +22,21 @@ _LINES = {
     "google-genai": ('GOOGLE_GEMINI_BASE_URL={url}  # or genai.Client(http_options={{"base_url": "{url}"}})'),
 }
 CLIENTS = tuple(_LINES)
+_AGENTS = {
+    "claude": "claude-code",
+    "codex": "codex",
+    "gemini": "gemini-cli",
+    "opencode": "opencode",
+    "aider": "aider",
+}
+"""How programs call themselves in `user-agent`, by how that begins."""
+
+
+def client_named(headers: Headers) -> str:
+    """The program that sent a request, as far as it says so; never with its version, which changes."""
+    found = re.match(r"[A-Za-z][\w.-]{0,40}", get(headers, b"user-agent") or "")
+    told = found.group().lower() if found else ""
+    return next((name for agent, name in _AGENTS.items() if told.startswith(agent)), told or "a client")
 
 
 def lines_for(client: str, url: str) -> str:

@@ -22,6 +22,7 @@ from fanfold.dialects.http.events import wire_bytes
 from fanfold.dialects.http.request import HttpRequest
 from fanfold.dialects.registry import dialect_named, facts, request_fields
 from fanfold.dialects.tools import function_names
+from fanfold.gateway.clients import client_named
 from fanfold.gateway.compaction import Reference, asks_for_summary, expand, new_reference
 from fanfold.gateway.headers import Headers
 from fanfold.gateway.hidden import (
@@ -96,9 +97,12 @@ class Conversations:
         """The session in which each stored response was given, by tenant and the response's id."""
         self._summarized: OrderedDict[tuple[str, str], str] = OrderedDict()
         """The session that a client had summarized, by tenant and claim."""
+        self._clients: OrderedDict[tuple[str, str], str] = OrderedDict()
+        """The program that speaks in each session, by tenant and session: it owns the history."""
 
     def _lease(self, name: str, holder: Holder, request: HttpRequest) -> Lease:
-        chosen = {"window": holder.window, "strategy": holder.strategy}
+        client = self._clients.get((holder.tenant, name), "a client")
+        chosen = {"window": holder.window, "strategy": holder.strategy, "labels": {"client": client}}
         given = {option: value for option, value in chosen.items() if value is not None}
         return self.pool.session(
             name, tenant=holder.tenant, dialect=request.dialect, model=request.model, **given
@@ -106,6 +110,12 @@ class Conversations:
 
     def find(self, headers: Headers, holder: Holder, request: HttpRequest) -> str:
         """The name of the session that a request belongs to; a new one where it belongs to none."""
+        name = self._find(headers, holder, request)
+        key = (holder.tenant, name)
+        _keep(self._clients, key, self._clients.get(key) or client_named(headers))
+        return name
+
+    def _find(self, headers: Headers, holder: Holder, request: HttpRequest) -> str:
         request, meant = expand(request)
         if meant is not None:
             return meant

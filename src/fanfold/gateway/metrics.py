@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from time import time
 
 _HELP = {
     "requests": "Requests by dialect and status.",
@@ -23,6 +24,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
+        self.since = time()
 
     def add(self, name: str, amount: int = 1, **labels: str) -> None:
         """Count something."""
@@ -31,6 +33,14 @@ class Metrics:
     def count(self, name: str) -> int:
         """How often something was counted, whatever its labels."""
         return sum(amount for (known, _), amount in self._counts.items() if known == name)
+
+    def counts(self) -> list[tuple[str, dict[str, str], int]]:
+        """All counters: name, labels and figure."""
+        return [(name, dict(labels), amount) for (name, labels), amount in sorted(self._counts.items())]
+
+    def help(self, name: str) -> str:
+        """What a counter counts."""
+        return _HELP[name]
 
     def text(self, **gauges: float) -> str:
         """All figures as Prometheus reads them; `gauges` are those of this moment."""

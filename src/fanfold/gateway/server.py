@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from logging import LogRecord, getLogger
 from typing import Any
 
@@ -41,7 +42,21 @@ def serve(settings: ServeSettings, given: dict[str, Any]) -> None:
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: reload(gateway, given))
     getLogger("uvicorn.error").addFilter(is_news)
+    print_link(gateway)
     uvicorn.Server(config).run()
+
+
+def print_link(gateway: Any) -> None:
+    """Say how to look into it: by a link that works once, on this machine; elsewhere by a key."""
+    settings = gateway.settings
+    if gateway.inspection is None:
+        return
+    if not settings.is_local:
+        print("The inspector is at /; a key's holder gets a link by POST /inspector/link.", file=sys.stderr)
+        return
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    link = f"http://{host}:{settings.port}/?token={gateway.inspection.token()}"
+    print(f"Open {link} to see what models saw; the link works once.", file=sys.stderr)
 
 
 def is_news(record: LogRecord) -> bool:
@@ -55,5 +70,6 @@ def reload(gateway: Any, given: dict[str, Any]) -> None:
     try:
         gateway.configure(read_settings(given))
         log.warning("The settings were read again.")
+        print_link(gateway)
     except FanfoldError as error:
         log.error("The settings were read again and are wrong, so the old ones hold: %s", error)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -69,6 +69,8 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     hosts: tuple[str, ...] = ()
     """Further names under which the gateway may be called."""
     max_body: int = _MOST_BODY
+    inspector: Literal["write", "read", "off"] = "write"
+    """Whether a browser finds the inspector at `/`, and whether it may change something."""
     keys: dict[str, VirtualKey] = {}
 
     @property

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from asyncio import CancelledError, create_task, sleep
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.resources import files
 from logging import getLogger
 from typing import Any
@@ -21,7 +21,7 @@ from fanfold.inspector.answer import NOBODY, NOTEBOOK, Denied, HttpAnswer, answe
 from fanfold.inspector.desk import Desk
 from fanfold.inspector.looking import Inquiry, list_sessions
 from fanfold.inspector.routes import answer_read, answer_write, status_of
-from fanfold.inspector.safety import MOST_BODY, Doors
+from fanfold.inspector.safety import MOST_BODY, Doors, Grant
 from fanfold.session.threads import Threads
 from fanfold.stores.store import Store
 
@@ -50,14 +50,20 @@ class Inspector:
     def __init__(
         self,
         store: Store,
-        tokens: Mapping[str, Collection[str]],
+        doors: Doors | Mapping[str, Collection[str]],
         *,
         write: bool = False,
-        hosts: Collection[str] = (),
         framed: bool = False,
         title: str = "",
+        health: Callable[[], Any] | None = None,
     ) -> None:
-        self.desk, self.doors = Desk(store, write=write), Doors(tokens, hosts)
+        """`doors` has the tokens and the names of this host; or it is each token with the tenants that it names.
+
+        `health` tells the figures of a gateway, where there is one.
+        """
+        self.desk = Desk(store, write=write)
+        self.doors = doors if isinstance(doors, Doors) else Doors(doors)
+        self._health = health
         self._framed_by = NOTEBOOK if framed else NOBODY
         self._title = title
         self._files = _read_bundle()
@@ -100,19 +106,22 @@ class Inspector:
             raise Denied(404, "There is nothing here by this name.")
         # The page itself comes with the cookie, and no redirect: a browser that followed a link from another program
         # would not send a strict cookie with that.
-        cookie = self.doors.enter(query["token"]) if name == "index.html" and query.get("token") else []
+        entering = name == "index.html" and query.get("token")
+        cookie = self.doors.enter(query["token"], secure=scope["scheme"] == "https") if entering else []
         return HttpAnswer(200, self._files[name], _media(name), cookie)
 
     async def _answer_api(self, scope: dict[str, Any], receive: Any, query: dict[str, str]) -> HttpAnswer:
         headers, method = scope["headers"], scope["method"]
-        tenants = self.doors.tenants(headers)
-        tenant = _choose_tenant(tenants, query)
+        grant = self.doors.find(headers)
+        tenant = _choose_tenant(grant.tenants, query)
         raw = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
         place, *words = map(unquote, raw.removeprefix(f"{PREFIX}api/").split("/"))
         name, *rest = words or [""]
         asked = Inquiry(tenant=tenant, name=name, query=query)
         if method == "GET" and (place, words) == ("about", []):
-            return answer_json(self._about(tenants))
+            return answer_json(self._about(grant))
+        if method == "GET" and (place, words) == ("health", []) and self._health and grant.health:
+            return answer_json(self._health())
         if method == "GET" and (place, words) == ("sessions", []):
             return answer_json(await WORK.run(list_sessions, self.desk, asked))
         if place != "sessions" or not name:
@@ -127,11 +136,12 @@ class Inspector:
             answer_write, self.desk, Inquiry(tenant=tenant, name=name, body=body), tuple(rest)
         )
 
-    def _about(self, tenants: tuple[str, ...]) -> dict[str, Any]:
+    def _about(self, grant: Grant) -> dict[str, Any]:
         from importlib.metadata import version
 
         return {
-            "tenants": tenants,
+            "tenants": grant.tenants,
+            "health": self._health is not None and grant.health,
             "write": self.desk.write,
             "version": version("fanfold"),
             "title": self._title,
@@ -140,7 +150,7 @@ class Inspector:
     async def _stream(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Tell by server-sent events that a session, or the list of them, is not what it was."""
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
-        tenant = _choose_tenant(self.doors.tenants(scope["headers"]), query)
+        tenant = _choose_tenant(self.doors.find(scope["headers"]).tenants, query)
         head = HttpAnswer(200, b"", "text/event-stream").head(self._framed_by)
         headers = [(name, value) for name, value in head if name != b"content-length"]
         await send({"type": "http.response.start", "status": 200, "headers": headers})

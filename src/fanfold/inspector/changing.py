@@ -9,6 +9,7 @@ from fanfold.core.errors import BadInput
 from fanfold.inspector.desk import Seat
 from fanfold.inspector.looking import Inquiry
 from fanfold.session.preview import Preview
+from fanfold.session.stored import summary_of
 
 SENTENCE = "erase {name}"
 """What a person types before something is destroyed."""
@@ -50,6 +51,10 @@ ARGUMENTS: Mapping[str, Callable[[Inquiry], Call]] = {
 def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """Make a change, or tell what it would do; either way in the same words."""
     verb = asked.rest[0]
+    if verb in ("rewind", "forward") and (owner := summary_of(seat.chat).client):
+        raise BadInput(
+            f"{owner} owns this history and would send it all again. Go back in {owner} itself, or fork the session."
+        )
     args, kwargs = ARGUMENTS[verb](asked)
     told = seat.chat.preview(verb, *args, **kwargs)
     if not asked.body.get("dry_run"):

@@ -11,15 +11,19 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from fanfold.core.errors import Moved, StoreFailed
+from fanfold.core.errors import Closed, Moved, StoreFailed
 from fanfold.session.cache import CacheUse
 from fanfold.session.session import Session
 from fanfold.session.stored import StoredSessions
 from fanfold.stores.store import Store, Tenant
 
 T = TypeVar("T")
+ONLY_READS = (
+    "The inspector only reads here. Start it with --write to change, or a gateway with --inspector write."
+)
 _OPEN = 16
 """So many sessions are kept open."""
+_TRIES = 3
 _WRITES = frozenset(("append", "create", "erase", "put_blob", "drop_blobs", "keep_checkpoint"))
 
 
@@ -46,7 +50,7 @@ class StoreBeside:
 
 
 def _refuse(*_: object, **__: object) -> Any:
-    raise StoreFailed("The inspector only reads here; start it with --write to change something.")
+    raise StoreFailed(ONLY_READS)
 
 
 class Seat:
@@ -69,15 +73,17 @@ class Desk:
         self._lock = threading.RLock()
 
     def use(self, tenant: str, name: str, work: Callable[[Seat], T]) -> T:
-        """Do something with a session as it stands now; again, if somebody else wrote first."""
-        seat = self._seat(tenant, name)
+        """Do something with a session as it stands now; again, if somebody else wrote first, or closed it."""
+        for _ in range(_TRIES):
+            try:
+                return self._use(self._seat(tenant, name), work)
+            except (Moved, Closed):
+                continue
+        return self._use(self._seat(tenant, name), work)
+
+    def _use(self, seat: Seat, work: Callable[[Seat], T]) -> T:
         with seat.lock:
-            for _ in range(3):
-                seat.chat.refresh()
-                try:
-                    return work(seat)
-                except Moved:
-                    continue
+            seat.chat.refresh()
             return work(seat)
 
     def _seat(self, tenant: str, name: str) -> Seat:

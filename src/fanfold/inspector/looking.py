@@ -26,7 +26,7 @@ from fanfold.inspector.values import (
 )
 from fanfold.outputs.grep import Patience, Pattern
 from fanfold.session.past import PastEdit
-from fanfold.session.stored import describe, without_any_room
+from fanfold.session.stored import describe, summary_of, without_any_room
 from fanfold.stores.export import export_session
 
 _PAGE = 200
@@ -78,14 +78,15 @@ def overview(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     chat = seat.chat
     view, edits, pressed = without_any_room(chat.view()), chat.edits(), chat.pressure()
     stand = [one for one in edits if one.fate == "stands"]
-    requests = chat.requests()
+    requests, figures = chat.requests(), summary_of(chat)
     prices = [one.cost for one in requests]
     return {
         "name": chat.name,
         "head": chat.head,
         "version": view.version,
         "live": seat.live,
-        "client": _client(seat, asked),
+        "client": figures.client,
+        "unmanaged": figures.unmanaged,
         "stats": chat.stats(),
         "room": view.room,
         "pressure": {**asdict(pressed), "share": pressed.share if view.room else None},
@@ -99,11 +100,6 @@ def overview(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "cost": sum(price for price in prices if price is not None) if any(prices) else None,
         "model": requests[-1].model if requests else "",
     }
-
-
-def _client(seat: Seat, asked: Inquiry) -> str:
-    """The program that speaks here through the gateway; it owns the history, so nothing is rewound."""
-    return next((one.client for one in seat.store.summaries(asked.tenant) if one.name == asked.name), "")
 
 
 def _describe_frame(view: View) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from fanfold.core.errors import BadInput, Covered, FanfoldError, Gone, NotFound, PartlyCovered, StoreFailed
 from fanfold.inspector import changing, looking
 from fanfold.inspector.answer import Denied, HttpAnswer, answer_json
-from fanfold.inspector.desk import Desk, Seat
+from fanfold.inspector.desk import ONLY_READS, Desk, Seat
 from fanfold.inspector.looking import Inquiry
 
 Work = Callable[[Seat, Inquiry], Any]
@@ -58,7 +58,7 @@ def answer_write(desk: Desk, asked: Inquiry, words: tuple[str, ...]) -> HttpAnsw
     if work is None:
         raise Denied(404, "There is no change by this name.")
     if not desk.write and not asked.body.get("dry_run"):
-        raise Denied(403, "The inspector only reads here; start it with --write to change something.")
+        raise Denied(403, ONLY_READS)
     given = Inquiry(tenant=asked.tenant, name=asked.name, rest=words, body=asked.body)
     return answer_json(desk.use(asked.tenant, asked.name, lambda seat: work(seat, given)))
 

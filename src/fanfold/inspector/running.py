@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 import socket
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from fanfold.core.errors import BadSetting, MissingExtra
-from fanfold.inspector.safety import LOOPBACK
+from fanfold.inspector.safety import LOOPBACK, new_token
 
 if TYPE_CHECKING:
     from fanfold.inspector.app import Inspector
@@ -36,11 +35,6 @@ def make_server(inspector: Inspector, **options: Any) -> Any:
         **options,
     )
     return uvicorn.Server(config)
-
-
-def new_token() -> str:
-    """A token that nobody can guess."""
-    return secrets.token_urlsafe(24)
 
 
 def listen(host: str, port: int) -> socket.socket:

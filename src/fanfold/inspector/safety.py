@@ -13,40 +13,61 @@ from hashlib import sha256
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import urlsplit
 
+import msgspec
+
 from fanfold.inspector.answer import Denied, Headers
 
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 WRITING = b"x-fanfold-inspector"
 """The header that every write brings."""
 MOST_BODY = 1 << 20
+_MOST_TOKENS = 100
+"""So many links wait for somebody to open them; an older one does not work any more."""
+
+
+class Grant(msgspec.Struct, frozen=True):
+    """What the holder of a token may see."""
+
+    tenants: tuple[str, ...]
+    health: bool = False
+    """Whether figures of the whole gateway are shown, all tenants together."""
 
 
 class Doors:
     """The tokens that are not used yet, and the visitors that came in by one."""
 
     def __init__(self, tokens: Mapping[str, Collection[str]], hosts: Collection[str] = ()) -> None:
-        self._tokens = {_hash(token): tuple(tenants) for token, tenants in tokens.items()}
-        self._visitors: dict[bytes, tuple[str, ...]] = {}
+        self._tokens = {_hash(token): Grant(tuple(tenants)) for token, tenants in tokens.items()}
+        self._visitors: dict[bytes, Grant] = {}
         self._hosts = LOOPBACK.union(name.lower() for name in hosts)
         self.cookie = f"fanfold-{secrets.token_hex(4)}"
         """Cookies are shared by all ports of a host, so each inspector has a name of its own."""
 
-    def add(self, token: str, tenants: Collection[str]) -> None:
-        """Another token."""
-        self._tokens[_hash(token)] = tuple(tenants)
+    def add(self, grant: Grant) -> str:
+        """A new token for somebody who may see this."""
+        token = new_token()
+        self._tokens[_hash(token)] = grant
+        while len(self._tokens) > _MOST_TOKENS:
+            self._tokens.pop(next(iter(self._tokens)))
+        return token
 
-    def enter(self, token: str) -> Headers:
+    def close(self) -> None:
+        """No token and no cookie opens anything any more."""
+        self._tokens.clear()
+        self._visitors.clear()
+
+    def enter(self, token: str, *, secure: bool = False) -> Headers:
         """Use a token up; returns the header with the cookie that it becomes."""
-        tenants = self._tokens.pop(_hash(token), None)
-        if tenants is None:
-            raise Denied(401, "This link was used before. Start the inspector again for a new one.")
+        grant = self._tokens.pop(_hash(token), None)
+        if grant is None:
+            raise Denied(401, "This link was used before. Ask for a new one, or start the inspector again.")
         secret = secrets.token_urlsafe(32)
-        self._visitors[_hash(secret)] = tenants
-        cookie = f"{self.cookie}={secret}; Path=/; HttpOnly; SameSite=Strict"
+        self._visitors[_hash(secret)] = grant
+        cookie = f"{self.cookie}={secret}; Path=/; HttpOnly; SameSite=Strict{'; Secure' * secure}"
         return [(b"set-cookie", cookie.encode())]
 
-    def tenants(self, headers: Headers) -> tuple[str, ...]:
-        """The tenants that whoever asks may see."""
+    def find(self, headers: Headers) -> Grant:
+        """What whoever asks may see."""
         try:
             jar = SimpleCookie(get(headers, b"cookie") or "")
         except CookieError:
@@ -74,6 +95,11 @@ class Doors:
         origin = get(headers, b"origin")
         if origin is not None and urlsplit(origin).netloc != get(headers, b"host"):
             raise Denied(403, "A write comes from the page itself.")
+
+
+def new_token() -> str:
+    """A token that nobody can guess."""
+    return secrets.token_urlsafe(24)
 
 
 def get(headers: Headers, name: bytes) -> str | None:

@@ -14,7 +14,9 @@ from fanfold.core.record import Move, Opened, Record, Sent
 from fanfold.core.view import Row, View
 from fanfold.session.open import open_aside
 from fanfold.session.session import Session, Verbs
+from fanfold.session.summarize import summarize
 from fanfold.stores.store import Store, Tenant
+from fanfold.stores.summary import Summary
 from fanfold.tokens.models import lookup
 
 ANY_WINDOW = 1 << 40
@@ -106,6 +108,11 @@ def _list_names(names: list[str]) -> str:
 def tenant_of(chat: Verbs) -> Tenant:
     """The tenant that an open session belongs to, with its store."""
     return chat._state.terms.tenant
+
+
+def summary_of(chat: Verbs) -> Summary:
+    """An open session in a few figures, as a list of sessions has them."""
+    return replace(summarize(chat._state), name=chat.name)
 
 
 def without_any_room(view: View) -> View:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fanfold.core.ids import digest
 from fanfold.core.message import Message
@@ -36,7 +36,8 @@ def summarize(state: State) -> Summary:
         prompt=totals.prompt,
         cached=totals.cached,
         output=totals.output,
-        cost=_estimate(totals, log.requests, state.terms.model),
+        cost=_estimate(_billed(totals), log.requests, state.terms.model, totals.asked_cost),
+        unmanaged=_estimate(_unmanaged(totals, last.tokens if last else 0), log.requests, state.terms.model),
         seen=max(said, last.time if last is not None else 0.0),
     )
 
@@ -47,16 +48,44 @@ def hash_system(system: Iterable[Message]) -> str:
     return digest(words.encode("utf-8", "surrogatepass")) if words else ""
 
 
-def _estimate(totals: Totals, requests: int, model: str | None) -> float | None:
+class _Tokens(NamedTuple):
+    """Tokens of all requests: read afresh, from the cache, written to it, and generated."""
+
+    afresh: int
+    cached: int
+    written: int
+    output: int
+
+
+def _billed(totals: Totals) -> _Tokens:
+    afresh = max(0, totals.prompt - totals.cached - totals.written)
+    return _Tokens(afresh, totals.cached, totals.written, totals.output)
+
+
+def _unmanaged(totals: Totals, last: int) -> _Tokens:
+    """What would have been billed for requests with everything in them.
+
+    Each would only have grown at its end, so all but the newest part comes from the cache, where the provider has one.
+    """
+    scale = totals.prompt / totals.sent if totals.sent else 0.0
+    end = int((last + max(0, totals.spared)) * scale)
+    before = max(0, int(totals.whole * scale) - end)
+    if not totals.cached:
+        return _Tokens(before + end, 0, 0, totals.output)
+    written = end if totals.written else 0
+    return _Tokens(end - written, before, written, totals.output)
+
+
+def _estimate(tokens: _Tokens, requests: int, model: str | None, more: float = 0.0) -> float | None:
     """What the requests cost, as if each had been the average one of the present model."""
     known = models.lookup(model) if model is not None else None
-    if known is None or known.prices is None or not totals.prompt:
+    if known is None or known.prices is None or not any(tokens[:3]):
         return None
     many = max(1, requests)
     usage = TokenUsage(
-        input=max(0, totals.prompt - totals.cached - totals.written) // many,
-        output=totals.output // many,
-        cache_read=totals.cached // many,
-        cache_write=totals.written // many,
+        input=tokens.afresh // many,
+        output=tokens.output // many,
+        cache_read=tokens.cached // many,
+        cache_write=tokens.written // many,
     )
-    return round(cost(usage, known) * many + totals.asked_cost, 6)
+    return round(cost(usage, known) * many + more, 6)

@@ -36,6 +36,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was billed: tokens sent, those of them that came from the cache, and tokens generated."""
     cost: float | None = None
     """What that costs in dollars, about, at list prices; None where they are not known."""
+    unmanaged: float | None = None
+    """What it would have cost, about, to send everything each time, with a cache that never misses."""
     seen: float = 0.0
     """When something last happened, in seconds since 1970."""
 

@@ -44,6 +44,11 @@ def mcp(chat: fanfold.Session, as_json: bool) -> None:
     "--window", type=size, help="Keep every conversation in so many tokens; by default its model's window."
 )
 @click.option("--thrift", type=float, help="From 0, use the window, to 1, as cheap as can be.")
+@click.option(
+    "--inspector",
+    type=click.Choice(["write", "read", "off"]),
+    help="What browsers find at /: a page that changes things, only shows them, or nothing; by default write.",
+)
 @click.option("--print", "client", metavar="CLIENT", help="Print what to set in this client, and end.")
 @click.option("--check", is_flag=True, help="Check the settings, and end.")
 @as_json
