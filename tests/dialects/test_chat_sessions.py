@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import fanfold
+from fanfold import Message, Text, Thinking
 from fanfold.testing.provider import Provider
 
 JUDGE = Provider([])
@@ -108,3 +109,13 @@ def test_inside_a_loop_the_context_joins_the_result_in_any_form(call: Any, answe
             [{"role": "user", "content": "Go."}, {"role": "assistant", "content": None, **call}, answer]
         )
         assert legal(chat.request(context="It rains."))[-1] == {**answer, "content": content}
+
+
+def test_a_request_names_the_parts_that_this_dialect_cannot_say() -> None:
+    with fanfold.open("run", model="gpt-4o") as chat:
+        chat.say("Go.")
+        said = chat.add(Message("assistant", (Thinking("hm", "signed elsewhere"), Text("so"))))
+        chat.say("Go on.")
+        request = chat.request()
+        assert "hm" not in repr(request)
+        assert request.sent.left_out == (f"{said.id}#0",)

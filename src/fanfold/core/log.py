@@ -11,6 +11,9 @@ from fanfold.core.message import Message
 from fanfold.core.record import VISIBLE, Frame, Kept, Record, Totals
 from fanfold.core.tree import Tree
 
+_NO_FRAME = Frame()
+"""One and the same, so that what is made from it is made once."""
+
 
 class Log:
     """What one session recorded, with the look-ups that the view needs."""
@@ -212,7 +215,7 @@ class Log:
         for born, frame in reversed(self.frames):
             if version is None or born <= version:
                 return frame
-        return Frame()
+        return _NO_FRAME
 
     def message(self, entry: str, version: int | None = None) -> Message:
         """The body of an entry, or the one that a client sent in its place."""
