@@ -174,17 +174,20 @@ def _ranks(
 
 
 def _lifts(names: Sequence[str], used: frozenset[bytes], spoken: frozenset[bytes]) -> dict[str, float]:
-    """What lifts names, or lets them sink, because of what they are made of."""
-    found = {}
-    lines = lines_of(names, _APART)
-    endings = lines_of([name[name.rfind("/") + 1 :].lower() for name in names], _APART)
-    for name, line, ending in zip(names, lines, endings, strict=True):
-        if b" " not in line and len(line) < _HASHED:  # of one piece, as most hashes and numbers are
-            if line in used or ending in spoken:
-                found[name] = _KIN * (line in used) + _SAID * (ending in spoken)
-        else:
-            kinship = _share(line.split(), used)
-            found[name] = _KIN * kinship + _SAID * _share(ending.split(), spoken) - _doubt(name, kinship)
+    """What lifts names, or lets them sink, because of what they are made of; of most it is nothing."""
+    found: dict[str, float] = {}
+    # Most hashes and numbers are of one piece, which is hardly ever a word that somebody used.
+    whole = {name for name in names if name.isalnum() and len(name) < _HASHED}
+    text = "\n".join(whole)
+    kin, said = used.intersection(words_of(text)), spoken.intersection(words_of(text.lower()))
+    for name in whole if kin or said else ():
+        found[name] = _KIN * (name.encode() in kin) + _SAID * (name.lower().encode() in said)
+    rest = [name for name in names if name not in whole]
+    endings = lines_of([name[name.rfind("/") + 1 :].lower() for name in rest], _APART)
+    for name, line, ending in zip(rest, lines_of(rest, _APART), endings, strict=True):
+        kinship = _share(line.split(), used)
+        close = _KIN * kinship + _SAID * _share(ending.split(), spoken)
+        found[name] = close if kinship and len(name) < _HASHED else close - _doubt(name, kinship)
     return found
 
 
