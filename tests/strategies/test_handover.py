@@ -9,9 +9,9 @@ import pytest
 
 from fanfold.core.message import Call, Message, Result, Text, assistant, result, user
 from fanfold.strategies.handover.evidence import ended
-from fanfold.strategies.handover.facts import Asked, Said, items
+from fanfold.strategies.handover.facts import Asked, DoneCall, Said, items
 from fanfold.strategies.handover.names import Known, Sight, chosen, guessable, ordered
-from fanfold.strategies.handover.past import folders_of, root_of, tongue_for
+from fanfold.strategies.handover.past import Chapter, folders_of, newest_of, root_of, tongue_for
 from fanfold.strategies.handover.sections import Story
 from fanfold.strategies.handover.talk import rank, replaced
 from fanfold.strategies.handover.tongue import ENGLISH, JAPANESE
@@ -340,6 +340,32 @@ def test_each_line_names_the_entries_it_was_made_from() -> None:
     sources = {lines[number - 1]: source for number, source in page.sources}
     assert sources["- Go."] == "e0"
     assert sources["- $ make it → failed (exit 1)"] == "e2#0"
+
+
+def test_of_a_long_past_requests_stay_and_the_newest_of_all_else() -> None:
+    step = [*ran("Bash", "ok", command="ls"), *ran("Write", "ok", file_path="/a/b.py", content="x = 1")]
+    messages = [message for _ in range(40) for message in (user("Go on."), assistant("I look."), *step)]
+    own = tuple(items([(f"e{n}", m) for n, m in enumerate(messages)], tools_with({})))
+    standing = (
+        tuple(item for item in own if isinstance(item, Asked) or getattr(item.use, "changes", ()))
+        if False
+        else tuple(
+            item
+            for item in own
+            if isinstance(item, Asked) or (isinstance(item, DoneCall) and item.use.changes)
+        )
+    )
+    chapters = [Chapter(None, items=own, standing=standing)]
+    assert newest_of(chapters, len(own)) == (own, False)
+    kept, cut = newest_of(chapters, 16)
+    assert cut
+    assert kept[-16:] == own[-16:]
+    assert [item for item in kept if isinstance(item, Asked)] == [
+        item for item in own if isinstance(item, Asked)
+    ]
+    assert [item for item in kept if not isinstance(item, Asked)][:-12] == [
+        item for item in standing[:-8] if not isinstance(item, Asked)
+    ][-16:]
 
 
 @pytest.mark.parametrize("room", range(100, 1_000, 150))

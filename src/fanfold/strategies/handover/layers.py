@@ -21,7 +21,7 @@ from fanfold.core.view import Row, Span, View
 from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
 from fanfold.strategies.handover.first import first_request
 from fanfold.strategies.handover.names import Known, Sight, names_in, names_shown, ordered, see
-from fanfold.strategies.handover.past import Past, past_of
+from fanfold.strategies.handover.past import Past, newest_of, past_of
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.seal import sealed, unsealed
 from fanfold.strategies.handover.sections import Story
@@ -47,6 +47,9 @@ _WORTH = 0.75
 """A layer takes no more than this share of the rows that it stands for."""
 _TRIES, _FILLED, _MARK = 4, 0.03, 24
 """So often the stretch is chosen anew, until no more than this share of the target is free; and tokens of a mark."""
+_ITEMS = 2_000
+"""Calls, sayings and requests that a hand-over is made from, besides those that matter however old they are: what a
+reduction takes does not grow with the length of a session."""
 _RECOGNISED = 60
 """Characters by which a request is recognised."""
 _FREE = 4
@@ -293,8 +296,10 @@ def story_of(old: Span, view: View, past: Past) -> Story:
     taken = set(old.covers)
     at = next(number for number, row in enumerate(view.rows) if row.id in taken)
     chapters = past.chapters
+    items, cut = newest_of([chapters[row.id] for row in old.rows], _ITEMS)
+    sayings = tuple(chain.from_iterable(chapters[row.id].sayings for row in old.rows))
     return Story(
-        items=tuple(chain.from_iterable(chapters[row.id].items for row in old.rows)),
+        items=items,
         tongue=past.tongue,
         before=tuple(chain.from_iterable(chapters[row.id].lasting for row in view.rows[:at])),
         later=tuple(
@@ -303,7 +308,8 @@ def story_of(old: Span, view: View, past: Past) -> Story:
         refs=view.refs or {},
         root=past.root,
         plain=past.plain,
-        sayings=tuple(chain.from_iterable(chapters[row.id].sayings for row in old.rows)),
+        sayings=sayings[-_ITEMS:],
+        cut=cut,
         words=tuple(
             text for row in old.rows if row.kind == "fold" and (text := story_in(unsealed(row) or ""))
         ),

@@ -7,7 +7,7 @@ output whose call changed in an earlier row, for what is told of the output is w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 
 import msgspec
@@ -36,6 +36,8 @@ class Chapter(msgspec.Struct, frozen=True):
     items: tuple[Item, ...] = ()
     lasting: tuple[Item, ...] = ()
     """Those of the items that matter however long ago they were: requests and plans."""
+    standing: tuple[Item, ...] = ()
+    """Those that a hand-over may tell however long ago they were: these, what changed files, failures and checks."""
     said: tuple[Said, ...] = ()
     """The first of what the agent said."""
     sayings: tuple[Line, ...] = ()
@@ -163,6 +165,7 @@ def _join(
         entries=entries,
         items=tuple(chain.from_iterable(chapter.items for chapter in some)),
         lasting=tuple(chain.from_iterable(chapter.lasting for chapter in some)),
+        standing=tuple(chain.from_iterable(chapter.standing for chapter in some)),
         said=tuple(islice(chain.from_iterable(chapter.said for chapter in some), _SAID)),
         sayings=tuple(chain.from_iterable(chapter.sayings for chapter in some)),
         named=tuple(dict.fromkeys(chain.from_iterable(chapter.named for chapter in some))),
@@ -208,6 +211,7 @@ def _read(row: Row, source: Message | tuple[str, ...], view: View, tools: Tools,
         entries=entries,
         items=tuple(items),
         lasting=tuple(item for item in items if _lasts(item)),
+        standing=tuple(item for item in items if _stands(item)),
         said=tuple([item for item in items if isinstance(item, Said)][:_SAID]),
         sayings=tuple(sayings(items)),
         named=tuple(dict.fromkeys(name for item in asked for name in identifiers(item.words.own[:_READ]))),
@@ -225,6 +229,29 @@ def _lasts(item: Item) -> bool:
     if isinstance(item, DoneCall):
         return bool(item.use.plan) or item.use.task is not None
     return isinstance(item, Asked)
+
+
+def _stands(item: Item) -> bool:
+    if isinstance(item, DoneCall):
+        return bool(item.use.changes or item.ended.check) or item.ended.ok is False or _lasts(item)
+    return isinstance(item, Asked)
+
+
+def newest_of(chapters: Sequence[Chapter], most: int) -> tuple[tuple[Item, ...], bool]:
+    """What happened in some chapters, and whether something was left out: of what is older than the newest so many
+    items only what stands, the requests and as many others again."""
+    items = tuple(chain.from_iterable(chapter.items for chapter in chapters))
+    if len(items) <= most:
+        return items, False
+    newest = items[-most:]
+    standing = tuple(chain.from_iterable(chapter.standing for chapter in chapters))
+    older = standing[: len(standing) - sum(map(_stands, newest))]
+    others = sum(type(item) is not Asked for item in older) - most
+    if others > 0:
+        early = islice((at for at, item in enumerate(older) if type(item) is not Asked), others, None)
+        cut = next(early, len(older))
+        older = (*(item for item in older[:cut] if type(item) is Asked), *older[cut:])
+    return (*older, *newest), True
 
 
 def tongue_for(asked: Iterable[Asked], said: Iterable[Said]) -> Tongue:

@@ -117,6 +117,8 @@ class Story(msgspec.Struct, frozen=True, dict=True):
     """Whether it is a talk without tools."""
     sayings: tuple[Line, ...] | None = None
     """What the agent said in the stretch, where it was put into lines before."""
+    cut: bool = False
+    """Whether it was too long to tell how many lines are left out."""
 
     @cached_property
     def steps(self) -> tuple[DoneCall, ...]:

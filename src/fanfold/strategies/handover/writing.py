@@ -134,7 +134,7 @@ def outline(story: Story, room: Room, measure: Measure) -> Outline:
     ]
     for at, (name, lines, share) in enumerate(wanted):
         part = int(left * share / sum(other for _, _, other in wanted[at:]))
-        left -= _add(found, getattr(tongue, name), lines, part, measure, more=tongue.more)
+        left -= _add(found, getattr(tongue, name), lines, part, measure, more=tongue.more, cut=story.cut)
     return Outline(sections=tuple(found), story=story, room=room, spare=spare - whole + left, measure=measure)
 
 
@@ -192,6 +192,7 @@ def _add(
     room: int,
     measure: Measure,
     more: str = "",
+    cut: bool = False,
 ) -> int:
     """Put a section in, as much of it as fits; returns the tokens that it takes."""
     room -= measure(heading) + _LINE
@@ -199,7 +200,7 @@ def _add(
     if not kept:
         return 0
     if more and len(kept) < len(lines):
-        kept = [Line(more.format(len(lines) - len(kept))), *kept]
+        kept = [Line(more.format(f"{len(lines) - len(kept)}{'+' * cut}")), *kept]
     found.append((heading, kept))
     return taken + measure(heading) + _LINE
 
