@@ -77,7 +77,6 @@ lock: .venv/bin/python ## choose new versions for requirements/*.txt
 	@$(COMPILE) --upgrade --extra test --output-file requirements/test.txt
 	@$(COMPILE) --upgrade --extra ray --constraint requirements/test.txt --output-file requirements/ray.txt
 	@$(COMPILE) --upgrade --extra docs --constraint requirements/test.txt --output-file requirements/docs.txt
-	@$(COMPILE) --upgrade --extra docs --output-file requirements/docs.txt
 	@for pins in requirements/integrations/*.in; do name=$$(basename $$pins .in); \
 	  $(COMPILE) $$pins --upgrade --extra $$(echo $$name | tr _ -) --output-file requirements/integrations/$$name.txt; done
 

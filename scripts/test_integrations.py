@@ -23,12 +23,12 @@ TESTS = ROOT / "tests" / "integrations" / "frameworks"
 def main(given: list[str]) -> int:
     """Test the frameworks that are named, or all; the number of those that failed."""
     known = sorted(path.stem for path in PINS.glob("*.txt"))
-    named = [name for name in given if not name.startswith("-")]
+    first = next((at for at, word in enumerate(given) if word.startswith("-")), len(given))
+    named, options = given[:first], given[first:]
     unknown = [name for name in named if name not in known]
     if unknown:
         print(f"There is no integration {unknown[0]!r}; there are {', '.join(known)}.", file=sys.stderr)
         return 2
-    options = [option for option in given if option.startswith("-")]
     return sum(not passes(name, options) for name in named or known)
 
 
@@ -39,7 +39,7 @@ def passes(name: str, options: list[str]) -> bool:
         return True
     print(f"== {name}", flush=True)
     began = time.monotonic()
-    tests = [str(TESTS / f"test_{name}.py"), "-p", "no:cacheprovider", *options]
+    tests = [str(TESTS / f"test_{name}.py"), "--confcutdir", str(TESTS), "-p", "no:cacheprovider", *options]
     done = subprocess.run([python, "-m", "pytest", *tests], cwd=ROOT, env=variables(name))
     print(f"   {time.monotonic() - began:.0f} s", flush=True)
     return done.returncode == 0

@@ -262,12 +262,11 @@ class Adapter:
         bodies = [converter.body(message) for message in outgoing.messages]
         if not bodies:
             return Adapted(outgoing=outgoing, messages=list(outgoing.messages), request=None)
+        most = self._reply_room(outgoing)
         transcript = write_transcript(converter.dialect, outgoing.system, outgoing.tools, bodies)
         for _ in range(_TRIES):
             merged: Merged = yield partial(chat.merge, transcript)
-            request: SentRequest = yield partial(
-                chat.request, max_tokens=outgoing.max_tokens, **outgoing.params
-            )
+            request: SentRequest = yield partial(chat.request, max_tokens=most, **outgoing.params)
             if _ends_alike(request, merged):
                 return Adapted(
                     outgoing=outgoing, messages=_laid_back(request, merged, outgoing), request=request
@@ -275,6 +274,13 @@ class Adapter:
         raise BadInput(
             f"The session {outgoing.session!r} is used by several conversations at once. Give each a name of its own."
         )
+
+    def _reply_room(self, outgoing: Outgoing[Any]) -> int | None:
+        """What a reply may take of the window: frameworks ask for as much as a model can say, whatever the window."""
+        window = self._options.get("window") or outgoing.options.get("window")
+        if outgoing.max_tokens is None or window is None:
+            return outgoing.max_tokens
+        return min(outgoing.max_tokens, int(window) // 4)
 
     def _smaller(self, chat: Any, outgoing: Outgoing[M], error: Exception) -> Steps[Adapted[M] | None]:
         vague = isinstance(error, self._too_long) and refusal(error) is None

@@ -1,0 +1,469 @@
+"""A middleware for LangChain's agents, and with it for LangGraph and deepagents (extra `fanfold[langchain]`).
+
+    agent = create_agent("openai:gpt-5", tools, middleware=[FanfoldMiddleware(store="sqlite:agent.db")])
+    agent.invoke({"messages": [("user", "…")]}, {"configurable": {"thread_id": "run-42"}})
+
+Before every request to the model the history is made to fit. The agent's state and its checkpoints stay whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from fanfold.core.message import Call, Message, Result, Text, Thinking
+from fanfold.core.record import TokenUsage
+from fanfold.dialects.registry import dialect_for
+from fanfold.dialects.tools import Function
+from fanfold.integrations.adapter import (
+    Adapted,
+    Adapter,
+    Heard,
+    Outgoing,
+    name_by_content,
+    names_of,
+    session_name,
+)
+from fanfold.integrations.requirement import require
+from fanfold.session.pool import Lease
+from fanfold.stores.store import Store
+from fanfold.text.json_text import to_json
+
+require("langchain", "1.2", "langchain")
+require("langchain-core", "1.2.10", "langchain")
+require("langgraph", "1.1.5", "langchain")
+
+from langchain.agents.middleware import AgentMiddleware, ModelRequest  # noqa: E402 the right versions are there
+from langchain.tools import ToolRuntime  # noqa: E402
+from langchain_core.exceptions import ContextOverflowError  # noqa: E402
+from langchain_core.messages import (  # noqa: E402
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+    convert_to_openai_messages,
+)
+from langchain_core.tools import BaseTool, StructuredTool  # noqa: E402
+from langchain_core.utils.function_calling import convert_to_openai_tool  # noqa: E402
+from langgraph.config import get_config  # noqa: E402
+
+SUMMARIZER = "SummarizationMiddleware"
+"""The name of the summariser in deepagents: a middleware of this name takes its place."""
+_THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
+_CALLS = ("tool_use", "tool_call", "function_call", "input_json_delta", "tool_call_chunk")
+_RIVALS = (
+    "LangChain's summariser is active beside fanfold, and both shorten the history. "
+    "Take SummarizationMiddleware out; in deepagents, use FanfoldMiddleware.for_deepagents()."
+)
+
+
+class FanfoldMiddleware(AgentMiddleware):  # type: ignore[misc, unused-ignore]
+    """Keeps what an agent sends inside the model's window, and loses nothing.
+
+    `options` are those of `fanfold.open` and `fanfold.Pool`: `window=`, `strategy=`, `summarizer=`, … `recall=False`
+    offers the model no tools to look things up again.
+    """
+
+    def __init__(
+        self, *, store: Store | str | None = None, recall: bool = True, name: str = "Fanfold", **options: Any
+    ) -> None:
+        super().__init__()
+        self._name = name
+        self._adapter = Adapter(store, recall=recall, too_long=(ContextOverflowError,), **options)
+        self.tools: Sequence[BaseTool] = [self._recall_tool(tool) for tool in self._adapter.recall_tools]
+
+    @classmethod
+    def for_deepagents(cls, **options: Any) -> FanfoldMiddleware:
+        """One that takes the place of the summariser of deepagents; give it to each sub-agent too."""
+        return cls(name=SUMMARIZER, **options)
+
+    @property
+    def name(self) -> str:
+        """The name by which agents tell middlewares apart."""
+        return self._name
+
+    def wrap_model_call(self, request: ModelRequest, handler: Callable[[ModelRequest], Any]) -> Any:
+        """Send a history that fits, and record the reply."""
+        return self._adapter.call(
+            self._outgoing(request), lambda adapted: handler(_overridden(request, adapted)), _heard
+        )
+
+    async def awrap_model_call(
+        self, request: ModelRequest, handler: Callable[[ModelRequest], Awaitable[Any]]
+    ) -> Any:
+        """The same, awaited."""
+        return await self._adapter.acall(
+            self._outgoing(request), lambda adapted: handler(_overridden(request, adapted)), _heard
+        )
+
+    def session(self, name: str) -> Lease:
+        """A session by its name, to look, pin or undo in it by `with` or `async with`."""
+        return self._adapter.session(name)
+
+    def close(self) -> None:
+        """End all sessions; they go on under their names where the store keeps them."""
+        self._adapter.close()
+
+    def _outgoing(self, request: ModelRequest) -> Outgoing[BaseMessage]:
+        if any(message.additional_kwargs.get("lc_source") == "summarization" for message in request.messages):
+            self._adapter.warn(_RIVALS)
+        model = request.model
+        converter = converter_for(model)
+        system = request.system_message.content if request.system_message is not None else None
+        if isinstance(system, list):
+            system = _openai_content(request.system_message) if converter is CHAT else system
+        return Outgoing(
+            session=_session(request.state, request.runtime),
+            messages=request.messages,
+            converter=converter,
+            system=system,
+            tools=[as_dict(tool) for tool in _offered(request.tools)],
+            params={**_schema(request.response_format), **_thinking(model)},
+            max_tokens=getattr(model, "max_tokens", None),
+            options={"model": _model_name(model), "window": _window(model)},
+        )
+
+    def _recall_tool(self, tool: Function) -> BaseTool:
+        def look_up(runtime: ToolRuntime, **arguments: Any) -> str:
+            name = _session(runtime.state, runtime)
+            return self._adapter.recall(name, tool.name, arguments)
+
+        async def alook_up(runtime: ToolRuntime, **arguments: Any) -> str:
+            name = _session(runtime.state, runtime)
+            return await self._adapter.arecall(name, tool.name, arguments)
+
+        # Without types as texts: LangGraph looks at them to see what it has to hand in.
+        look_up.__annotations__ = alook_up.__annotations__ = {"runtime": ToolRuntime}
+        return StructuredTool.from_function(
+            look_up,
+            alook_up,
+            name=tool.name,
+            description=tool.description,
+            args_schema=tool.schema,
+            infer_schema=False,
+        )
+
+
+def _overridden(request: ModelRequest, adapted: Adapted[BaseMessage]) -> ModelRequest:
+    """The request with what fits in it; a model whose thinking must pause once is asked without."""
+    changed: dict[str, Any] = {"messages": adapted.messages}
+    if not set(map(_tool_name, request.tools)) - _RECALL_NAMES:
+        changed["tools"] = []  # an agent without tools of its own gets none
+    thinking = adapted.request.get("thinking") if adapted.request is not None else None
+    if _thinking(request.model) and isinstance(thinking, Mapping) and thinking.get("type") == "disabled":
+        changed["model"] = request.model.model_copy(update={"thinking": dict(thinking)})
+    return request.override(**changed)
+
+
+def _heard(response: Any) -> Heard[BaseMessage] | None:
+    """The reply in whatever a model call returned."""
+    response = getattr(response, "model_response", response)
+    messages = [response] if isinstance(response, AIMessage) else getattr(response, "result", [])
+    reply = next((message for message in messages if isinstance(message, AIMessage)), None)
+    if reply is None:
+        return None
+    stop = reply.response_metadata.get("finish_reason") or reply.response_metadata.get("stop_reason")
+    return Heard(messages=[reply], usage=_usage(reply), stop=stop)
+
+
+def _usage(reply: AIMessage) -> TokenUsage | None:
+    bill = reply.usage_metadata
+    if not bill:
+        return None
+    into, out = bill.get("input_token_details") or {}, bill.get("output_token_details") or {}
+    read, written = into.get("cache_read") or 0, into.get("cache_creation") or 0
+    written = written or sum(into.get(f"ephemeral_{span}_input_tokens") or 0 for span in ("5m", "1h"))
+    return TokenUsage(
+        input=max(0, bill["input_tokens"] - read - written),
+        cache_read=read,
+        cache_write=written,
+        output=bill["output_tokens"],
+        reasoning=min(out.get("reasoning") or 0, bill["output_tokens"]),
+    )
+
+
+# Names
+
+
+def _session(state: Any, runtime: Any) -> str:
+    """Thread and agent; without a thread, or below another agent, the first message tells the conversation."""
+    info = getattr(runtime, "execution_info", None)
+    thread = getattr(info, "thread_id", None)
+    agent = (get_config().get("metadata") or {}).get("lc_agent_name") or "agent"
+    nested = "|" in (getattr(info, "checkpoint_ns", None) or "")
+    messages = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)
+    begun = name_by_content(CHAT, messages or ()) if nested or thread is None else None
+    return session_name(thread, agent, begun)
+
+
+def _model_name(model: Any) -> str | None:
+    name = getattr(model, "model_name", None) or getattr(model, "model", None)
+    return name.removeprefix("models/") if isinstance(name, str) else None
+
+
+def _window(model: Any) -> int | None:
+    """The window that LangChain knows of a model, for those that fanfold does not know."""
+    from fanfold.tokens.models import kin
+
+    name = _model_name(model)
+    if name is not None and kin(name) is not None:
+        return None
+    return (getattr(model, "profile", None) or {}).get("max_input_tokens")
+
+
+# Tools and schemas
+
+
+def as_dict(tool: BaseTool | dict[str, Any]) -> dict[str, Any]:
+    """A tool's definition in the form of Chat Completions; a provider's own tool as it is."""
+    if isinstance(tool, dict):
+        return tool
+    made: dict[str, Any] = convert_to_openai_tool(tool)
+    return made
+
+
+def _tool_name(tool: BaseTool | dict[str, Any]) -> str:
+    return next(iter(names_of([tool])), "") if isinstance(tool, dict) else tool.name
+
+
+_RECALL_NAMES = frozenset(tool.name for tool in Adapter().recall_tools)
+
+
+def _offered(tools: Sequence[Any]) -> list[Any]:
+    return list(tools) if set(map(_tool_name, tools)) - _RECALL_NAMES else []
+
+
+def _schema(response_format: Any) -> dict[str, Any]:
+    """The schema of a structured reply, which the model reads too."""
+    if response_format is None:
+        return {}
+    specs = getattr(response_format, "schema_specs", None) or [getattr(response_format, "schema_spec", None)]
+    schemas = [spec.json_schema for spec in specs if spec is not None]
+    schema = schemas or [_json_schema(getattr(response_format, "schema", response_format))]
+    return {"response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema[0]}}}
+
+
+def _json_schema(schema: Any) -> Any:
+    if isinstance(schema, dict):
+        return schema
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(schema).json_schema()
+
+
+def _thinking(model: Any) -> dict[str, Any]:
+    """How an Anthropic model thinks, for that decides what may be left out of a running loop."""
+    thinking = getattr(model, "thinking", None)
+    return {"thinking": dict(thinking)} if isinstance(thinking, Mapping) else {}
+
+
+# Messages
+
+
+class Chat:
+    """Messages of LangChain in the form of Chat Completions."""
+
+    dialect = "openai.chat"
+
+    def body(self, message: BaseMessage) -> dict[str, Any]:
+        """A message as a chat message."""
+        if isinstance(message, ToolMessage):
+            return {"role": "tool", "tool_call_id": message.tool_call_id, "content": _openai_content(message)}
+        if isinstance(message, AIMessage):
+            calls = [
+                {"id": id, "type": "function", "function": {"name": name, "arguments": raw}}
+                for id, name, raw in _calls(message)
+            ]
+            thought = "".join(map(_thought_text, _thoughts(message)))
+            return {
+                "role": "assistant",
+                "content": _openai_content(message) or None,
+                **({"reasoning_content": thought} if thought else {}),
+                **({"tool_calls": calls} if calls else {}),
+            }
+        role = "system" if isinstance(message, SystemMessage) else "user"
+        return {"role": role, "content": _openai_content(message)}
+
+    def build(self, shown: Message, wire: Any, was: BaseMessage | None) -> BaseMessage:
+        """A message for what is shown."""
+        return _build(shown, was)
+
+
+class Claude:
+    """Messages of LangChain in the form of Anthropic's Messages, which has rules about thinking."""
+
+    dialect = "anthropic"
+
+    def body(self, message: BaseMessage) -> dict[str, Any]:
+        """A message as one of Anthropic's."""
+        if isinstance(message, ToolMessage):
+            block = {
+                "type": "tool_result",
+                "tool_use_id": message.tool_call_id,
+                "content": _claude_content(message),
+            }
+            return {
+                "role": "user",
+                "content": [block | ({"is_error": True} if message.status == "error" else {})],
+            }
+        if isinstance(message, AIMessage):
+            calls = [
+                {"type": "tool_use", "id": id, "name": name, "input": _arguments(message, id)}
+                for id, name, _ in _calls(message)
+            ]
+            thoughts = list(map(_claude_thought, _thoughts(message)))
+            said = _claude_content(message)
+            words = [{"type": "text", "text": said}] if isinstance(said, str) and said else said or []
+            return {"role": "assistant", "content": [*thoughts, *words, *calls]}
+        role = "system" if isinstance(message, SystemMessage) else "user"
+        return {"role": role, "content": _claude_content(message)}
+
+    def build(self, shown: Message, wire: Any, was: BaseMessage | None) -> BaseMessage:
+        """A message for what is shown."""
+        return _build(shown, was)
+
+
+CHAT, CLAUDE = Chat(), Claude()
+
+
+def converter_for(model: Any) -> Chat | Claude:
+    """How the messages of a model are told: Anthropic's rules on thinking bind what may be left out."""
+    kind = getattr(model, "_llm_type", "")
+    named = dialect_for(_model_name(model)) == "anthropic" and "anthropic" in kind
+    return CLAUDE if named or kind == "anthropic-chat" else CHAT
+
+
+def _calls(message: AIMessage) -> list[tuple[str, str, str]]:
+    """The calls of a reply, those with arguments that are no JSON too: their ids must stay paired."""
+    made = [(call["id"] or "", call["name"], to_json(call["args"])) for call in message.tool_calls]
+    wrong = [
+        (call.get("id") or "", call.get("name") or "unknown", call.get("args") or "")
+        for call in message.invalid_tool_calls
+    ]
+    return [*made, *wrong]
+
+
+def _arguments(message: AIMessage, id: str) -> dict[str, Any]:
+    return next((dict(call["args"]) for call in message.tool_calls if call["id"] == id), {})
+
+
+def _blocks(message: BaseMessage) -> list[dict[str, Any]]:
+    if isinstance(message.content, str):
+        return []
+    return [{"type": "text", "text": block} if isinstance(block, str) else block for block in message.content]
+
+
+def _thoughts(message: BaseMessage) -> list[dict[str, Any]]:
+    return [block for block in _blocks(message) if block.get("type") in _THOUGHTS]
+
+
+def _thought_text(block: dict[str, Any]) -> str:
+    text = block.get("thinking") or block.get("reasoning")
+    if text is None:
+        text = "".join(str(part.get("text", "")) for part in block.get("summary") or ())
+    return str(text)
+
+
+def _claude_thought(block: dict[str, Any]) -> dict[str, Any]:
+    if block.get("type") == "redacted_thinking":
+        return {"type": "redacted_thinking", "data": block.get("data", "")}
+    signature = block.get("signature") or (block.get("extras") or {}).get("signature")
+    return {"type": "thinking", "thinking": _thought_text(block), "signature": signature or ""}
+
+
+def _words(message: BaseMessage) -> list[dict[str, Any]]:
+    """The content without thoughts and calls, which are told elsewhere."""
+    return [block for block in _blocks(message) if block.get("type") not in (*_THOUGHTS, *_CALLS)]
+
+
+def _openai_content(message: BaseMessage | None) -> Any:
+    if message is None or isinstance(message.content, str):
+        return message.content if message is not None else None
+    words = _words(message)
+    if all(block.get("type") == "text" for block in words):
+        return [{"type": "text", "text": block.get("text", "")} for block in words]
+    told = convert_to_openai_messages(HumanMessage(content=words), text_format="block")
+    return told["content"] if isinstance(told, dict) else told
+
+
+def _claude_content(message: BaseMessage) -> Any:
+    if isinstance(message.content, str):
+        return message.content
+    return [_claude_block(block) for block in _words(message)]
+
+
+def _claude_block(block: dict[str, Any]) -> dict[str, Any]:
+    match block:
+        case {"type": "text"}:
+            return {"type": "text", "text": block.get("text", "")}
+        case {"type": "image", "base64": str(data)} | {
+            "type": "image",
+            "source_type": "base64",
+            "data": str(data),
+        }:
+            media = block.get("mime_type") or "image/png"
+            return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
+        case {"type": "image", "url": str(url)}:
+            return {"type": "image", "source": {"type": "url", "url": url}}
+        case {"type": "image_url", "image_url": {"url": str(url)}} if not url.startswith("data:"):
+            return {"type": "image", "source": {"type": "url", "url": url}}
+        case {"type": "image_url", "image_url": {"url": str(url)}}:
+            media, _, data = url.removeprefix("data:").partition(";base64,")
+            return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
+        case _:
+            return block
+
+
+def _build(shown: Message, was: BaseMessage | None) -> BaseMessage:
+    """A message for what is shown: a copy of the framework's own with other words, or a new one without an id."""
+    results = [part for part in shown.parts if isinstance(part, Result)]
+    if results:
+        text = results[0].text
+        if isinstance(was, ToolMessage):
+            return was.model_copy(update={"content": _with_text(was, text), "artifact": None})
+        status = "error" if results[0].error else "success"
+        return ToolMessage(content=text, tool_call_id=results[0].call, name=results[0].name, status=status)
+    if shown.role == "assistant":
+        return _reply(shown, was if isinstance(was, AIMessage) else None)
+    kind = SystemMessage if shown.role == "system" else HumanMessage
+    return (
+        was.model_copy(update={"content": _with_text(was, shown.text)}) if was else kind(content=shown.text)
+    )
+
+
+def _with_text(was: BaseMessage, text: str) -> Any:
+    """Another text, with what is no text of the message beside it."""
+    others = [block for block in _blocks(was) if block.get("type") != "text"]
+    return [{"type": "text", "text": text}, *others] if others else text
+
+
+def _reply(shown: Message, was: AIMessage | None) -> AIMessage:
+    """A reply with other words or arguments; thoughts that are not shown any more are left out."""
+    calls = [
+        {"type": "tool_call", "id": part.id, "name": part.name, "args": part.args}
+        for part in shown.parts
+        if isinstance(part, Call) and (was is None or part.id in {call["id"] for call in was.tool_calls})
+    ]
+    if was is None:
+        return AIMessage(content=shown.text, tool_calls=calls)
+    thinks = any(isinstance(part, Thinking) and part != Thinking() for part in shown.parts)
+    kept = [block for block in _blocks(was) if thinks or block.get("type") not in _THOUGHTS]
+    kept = [_with_arguments(block, calls) for block in kept if block.get("type") != "text"]
+    words = [{"type": "text", "text": part.text} for part in shown.parts if isinstance(part, Text)]
+    thoughts = [block for block in kept if block.get("type") in _THOUGHTS]
+    others = [block for block in kept if block.get("type") not in _THOUGHTS]
+    content = [*thoughts, *words, *others] if kept else shown.text
+    extra = {key: value for key, value in was.additional_kwargs.items() if key != "tool_calls"}
+    return was.model_copy(update={"content": content, "tool_calls": calls, "additional_kwargs": extra})
+
+
+def _with_arguments(block: dict[str, Any], calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A call among the blocks of a content, with the arguments that are shown of it."""
+    id = block.get("call_id") or block.get("id")
+    found = next((call for call in calls if call["id"] == id), None)
+    if found is None or block.get("type") not in _CALLS:
+        return block
+    if block["type"] == "function_call":
+        return {**block, "arguments": to_json(found["args"])}
+    return {**block, ("input" if block["type"] == "tool_use" else "args"): found["args"]}
