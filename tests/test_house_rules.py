@@ -65,7 +65,8 @@ UNWANTED_WORDS = {
     "base", "engine", "handler", "helper", "helpers", "impl", "manager", "processor", "service", "util", "utils",
 }  # fmt: skip
 THEIR_WORDS = {
-    "openai_base_url", "anthropic_base_url", "gemini_base_url", "api_handler", "condensing_api_handler", "engine", "handler",
+    "openai_base_url", "anthropic_base_url", "gemini_base_url", "api_handler", "condensing_api_handler", "engine",
+    "handler",
 }  # fmt: skip
 """Named after an argument of the provider's own SDK, of a system's own function, or after the option `--engine`."""
 
