@@ -210,7 +210,7 @@ def test_behind_a_pipe_the_count_is_quoted_and_no_exit_code_is_claimed() -> None
     output = "Process exited with code 0\nOutput:\nFAIL pkg/a 0.1s\nok pkg/b 0.2s"
     text = told(user("Go."), *ran("exec_command", output, cmd="go test ./... | tail -5"))
     assert "→ ok" not in text
-    assert section(text, "checks") == ["go test ./... | tail -5: FAIL pkg/a 0.1s (o2)"]
+    assert section(text, "checks") == ["go test ./... | tail -5: «FAIL pkg/a 0.1s» (o2)"]
 
 
 def test_the_newest_run_of_each_check_is_told() -> None:
@@ -221,7 +221,7 @@ def test_the_newest_run_of_each_check_is_told() -> None:
         *ran("Bash", "3 passed in 0.1s", command="pytest -q"),
     )
     assert section(text, "checks") == [
-        "ruff check .: All checks passed! (o4)", "pytest -q: 3 passed in 0.1s (o6)",
+        "ruff check .: «All checks passed!» (o4)", "pytest -q: «3 passed in 0.1s» (o6)",
     ]  # fmt: skip
 
 
@@ -240,8 +240,8 @@ def test_a_failure_says_what_solved_it_or_that_nothing_did() -> None:
         *ran("Bash", "Exit code 127\ndocker: command not found", command="docker ps"),
     )
     first, second = section(text, "failures")
-    assert first == "pytest -q: E TypeError: bad; 1 failed in 0.2s → solved later, after a.py"
-    assert second == "$ docker ps: docker: command not found → no success seen since"
+    assert first == "pytest -q: «E TypeError: bad; 1 failed in 0.2s» → solved later, after a.py"
+    assert second == "$ docker ps: «docker: command not found» → no success seen since"
 
 
 def test_what_the_agent_concludes_is_told_before_what_it_announces() -> None:
@@ -338,8 +338,8 @@ def test_each_line_names_the_entries_it_was_made_from() -> None:
     page = outline(Story(own, ENGLISH), WIDE, len).page()
     lines = page.text.split("\n")
     sources = {lines[number - 1]: source for number, source in page.sources}
-    assert sources["- Go."] == "e0"
-    assert sources["- $ make it → failed (exit 1)"] == "e2#0"
+    assert sources["- Go."] == "@p e0"
+    assert sources["- $ make it → failed (exit 1)"] == "@a e2#0"
 
 
 def test_of_a_long_past_requests_stay_and_the_newest_of_all_else() -> None:
@@ -477,7 +477,7 @@ def test_a_failure_that_was_tried_again_without_a_sign_of_how_it_ended() -> None
         *ran("Bash", "Everything up-to-date", command="git push origin main"),
     )
     assert section(text, "failures") == [
-        "$ git push origin main: error: no such branch → tried again later; how that ended is not shown"
+        "$ git push origin main: «error: no such branch» → tried again later; how that ended is not shown"
     ]
 
 
@@ -489,7 +489,7 @@ def test_a_failure_that_came_again_is_open() -> None:
         *ran("Bash", "Exit code 1\nerror: no such branch", command="git push origin main"),
     )
     assert section(text, "failures") == [
-        "$ git push origin main: error: no such branch → no success seen since"
+        "$ git push origin main: «error: no such branch» → no success seen since"
     ]
 
 

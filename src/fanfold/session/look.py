@@ -14,6 +14,7 @@ from fanfold.core.record import Edited, Sent, Totals
 from fanfold.core.view import View
 from fanfold.session.state import State
 from fanfold.session.undo import entry_named, standing_edits
+from fanfold.strategies.handover.writing import SPEAKERS
 from fanfold.text.cutting import short
 from fanfold.text.notebook import lines_table
 from fanfold.tokens.units import decision_in_window, in_window
@@ -32,11 +33,14 @@ class LineSource(msgspec.Struct, frozen=True):
     entries: tuple[str, ...]
     outputs: tuple[str, ...]
     """The references of outputs among them."""
+    speakers: tuple[str, ...] = ()
+    """Who speaks in it: person, agent, client or model, and behind these whom it quotes, tool or web."""
 
     def __str__(self) -> str:
         outputs = f" ({', '.join(self.outputs)})" if self.outputs else ""
         sources = " ".join(id[:8] for id in self.entries)
-        return f"line {self.number} of {self.edit} tells of {sources}{outputs}: {short(self.text, _TEXT)}"
+        by = f", by {' and '.join(self.speakers)}" if self.speakers else ""
+        return f"line {self.number} of {self.edit} tells of {sources}{outputs}{by}: {short(self.text, _TEXT)}"
 
 
 class Why(msgspec.Struct, frozen=True):
@@ -182,10 +186,15 @@ def _lines(state: State, decision: Decision) -> Iterator[LineSource]:
         known = [(ids[short], mark, part) for short, mark, part in named if short in ids]
         addresses = [f"{id}{mark}{part}" for id, mark, part in known]
         refs = [ref for address in addresses if (ref := log.addresses.get(address))]
-        if known and 0 < number <= len(texts):
-            entries = tuple(dict.fromkeys(id for id, _, _ in known))
+        speakers = [SPEAKERS[sign] for sign in named[0][0][1:]] if sources.startswith("@") else []
+        if (known or speakers) and 0 < number <= len(texts):
             yield LineSource(
-                edit=decision.id, number=number, text=texts[number - 1], entries=entries, outputs=tuple(refs)
+                edit=decision.id,
+                number=number,
+                text=texts[number - 1],
+                entries=tuple(dict.fromkeys(id for id, _, _ in known)),
+                outputs=tuple(refs),
+                speakers=tuple(speakers),
             )
 
 

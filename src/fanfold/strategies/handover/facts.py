@@ -9,7 +9,7 @@ import msgspec
 from fanfold.core.message import Message, Result
 from fanfold.strategies.handover.evidence import Ended, ended
 from fanfold.strategies.handover.tools import Tools, Use
-from fanfold.strategies.handover.words import Words, words_of
+from fanfold.strategies.handover.words import Words, words_said
 from fanfold.text.patterns import pattern
 
 _SENTENCE = pattern(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+")
@@ -92,7 +92,7 @@ def read(
         if isinstance(part, Result)
     ]
     if message.is_request and text.strip():
-        yield Asked(entry, words_of(text))
+        yield Asked(entry, words_said(message))
     elif message.role == "assistant" and not _EMPTY.match(text):
         yield _said(entry, text, report=not used)
     calls.update(used)

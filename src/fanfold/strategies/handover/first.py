@@ -14,7 +14,7 @@ from fanfold.strategies.handover.facts import Asked
 from fanfold.strategies.handover.seal import sealed
 from fanfold.strategies.handover.sections import Story
 from fanfold.strategies.handover.tongue import tongue_of
-from fanfold.strategies.handover.words import words_of
+from fanfold.strategies.handover.words import words_said
 from fanfold.strategies.handover.writing import quote
 
 _AROUND = 8
@@ -97,4 +97,4 @@ def _requests(rows: Sequence[Row], view: View) -> Iterator[Asked]:
         for entry in row.asked:
             message = row.whole if row.kind == "entry" else view.said(entry)
             if message is not None and message.text.strip():
-                yield Asked(entry, words_of(message.text))
+                yield Asked(entry, words_said(message))

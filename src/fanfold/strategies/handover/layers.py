@@ -27,7 +27,7 @@ from fanfold.strategies.handover.seal import sealed, unsealed
 from fanfold.strategies.handover.sections import Story
 from fanfold.strategies.handover.tongue import story_in
 from fanfold.strategies.handover.tools import tools_with
-from fanfold.strategies.handover.words import words_of
+from fanfold.strategies.handover.words import words_said
 from fanfold.strategies.handover.writing import Outline, Page, Room, outline
 from fanfold.strategies.prompting import prompt, read_summary
 from fanfold.text.identifiers import identifiers
@@ -216,7 +216,7 @@ def _forgets(row: Row, view: View) -> bool:
     known: dict[str, tuple[Row, bool]] = view.memory.setdefault("forgets", {})
     if row.id not in known or known[row.id][0] is not row:
         text = "\n".join(message.text for message in row.messages)
-        said = [words_of(message.text) for message in map(view.said, row.asked) if message is not None]
+        said = [words_said(message) for message in map(view.said, row.asked) if message is not None]
         asked = [words for words in said if words.speaker in ("person", "context")]
         first = asked[0].text[:_RECOGNISED] if asked else ""
         rules = (rule for words in asked for rule in words.rules if strict(rule))

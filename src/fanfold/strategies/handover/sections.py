@@ -13,7 +13,7 @@ import msgspec
 
 from fanfold.core.edit import RECALL
 from fanfold.strategies.handover.facts import Asked, DoneCall, Item, Said
-from fanfold.strategies.handover.tongue import Tongue
+from fanfold.strategies.handover.tongue import Tongue, cite
 from fanfold.strategies.handover.tools import FileEdit
 from fanfold.text.cutting import short
 from fanfold.text.patterns import pattern
@@ -57,7 +57,7 @@ Forms = tuple[str, str]
 class Line:
     """One line of a hand-over. It is put into words when somebody asks: most are too old to find room."""
 
-    __slots__ = ("_forms", "_tell", "entries", "slight")
+    __slots__ = ("_forms", "_tell", "entries", "origin", "slight")
 
     def __init__(
         self,
@@ -66,6 +66,7 @@ class Line:
         entries: tuple[str, ...] = (),
         slight: bool = False,
         tell: Callable[[], Forms] | None = None,
+        origin: str = "",
     ) -> None:
         self._forms: Forms | None = (brief, full) if tell is None else None
         self._tell = tell
@@ -73,6 +74,8 @@ class Line:
         """The entries that it was made from, or parts of them (`entry#part`)."""
         self.slight = slight
         """Whether it says little, and gives way first."""
+        self.origin = origin
+        """Where the words come from that it quotes: a tool, or the web."""
 
     @property
     def forms(self) -> Forms:
@@ -224,7 +227,8 @@ def done(story: Story) -> Iterator[Line]:
             yield _group(group, story)
         group = [step] if small else []
         if not small and step.entry == last[subject].entry:
-            yield Line(entries=(step.source,), tell=partial(_line, step, story, counts[subject]))
+            tell = partial(_line, step, story, counts[subject])
+            yield Line(entries=(step.source,), tell=tell, origin=_origin(step))
     if group:
         yield _group(group, story)
 
@@ -269,17 +273,27 @@ def _line(step: DoneCall, story: Story, times: int) -> Forms:
             return _command(step, story, times)
         case "agent" | "ask":
             word = tongue.agent if step.use.kind == "agent" else tongue.asked
+            # What a person answered is the person's; what an agent reports is an output like others.
+            mark = cite if step.use.kind == "agent" else str
             answer = short(_answered(step.answer), 320)
             said = f"{word}: {short(step.use.subject, 90)}{_how(step, tongue)}"
-            return f"{said} → {short(answer, 90)}{story.ref(step)}", f"{said} → {answer}{story.ref(step)}"
+            brief = mark(short(answer, 90))
+            return f"{said} → {brief}{story.ref(step)}", f"{said} → {mark(answer)}{story.ref(step)}"
         case "edit" | "write" | "patch" | "delete" | "move" | "read" | "search":
             said = f"{step.use.tool} {short(_paths(step.use.subject, story), 120)}{_how(step, tongue)}"
             return said + (story.ref(step) if step.size > _WORTH else ""), ""
         case _:
             word = tongue.fetched if step.use.kind == "fetch" else step.use.tool
             said = f"{word} {short(step.use.subject, 110)}{_how(step, tongue)}"
-            answer = f" → {short(step.answer, 120)}" if step.answer and step.ended.ok is not False else ""
+            answer = (
+                f" → {cite(short(step.answer, 120))}" if step.answer and step.ended.ok is not False else ""
+            )
             return f"{short(said, 90)}{story.ref(step)}", f"{said}{answer}{story.ref(step)}"
+
+
+def _origin(step: DoneCall) -> str:
+    """Who wrote the output of a step: a page of the web, or a tool."""
+    return "web" if step.use.kind == "fetch" or "web" in step.use.tool.lower() else "tool"
 
 
 def _answered(text: str) -> str:
@@ -298,11 +312,11 @@ def _paths(text: str, story: Story) -> str:
 def _command(step: DoneCall, story: Story, times: int) -> Forms:
     command = " ".join(step.use.subject[:600].split()) or step.use.tool
     told = step.ended.line if step.ended.check and (step.ended.counted or step.ended.ok is not False) else ""
-    counted = f": {short(told, 60)}" if step.ended.counted else ""
+    counted = f": {cite(short(told, 60))}" if step.ended.counted else ""
     told = told or (" ".join(step.answer.split()) if step.answer and step.ended.ok is not False else "")
     how = "" if step.ended.ok and not step.ended.check else _how(step, story.tongue)
     how, ref = (f" {times}×" if times > 1 else "") + how, story.ref(step)
-    full = f"$ {short(command, _COMMAND)}{how}{f': {short(told, 100)}' if told else ''}{ref}"
+    full = f"$ {short(command, _COMMAND)}{how}{f': {cite(short(told, 100))}' if told else ''}{ref}"
     return f"$ {short(command, _BRIEF)}{how}{counted}{ref}", full
 
 
@@ -326,11 +340,12 @@ def checks(story: Story) -> Iterator[Line]:
     again = {step.ended.check for step in story.later_steps}
     for check, step in newest.items():
         if check not in again and (step.ended.line or step.ended.ok is not None):
-            line = f": {step.ended.line}" if step.ended.line else ""
+            line = f": {cite(step.ended.line)}" if step.ended.line else ""
             ran = short(
                 " ".join(step.use.subject.split()), _BRIEF
             )  # with its pipes: they may hide how it ended
-            yield Line(f"{ran}{_how(step, story.tongue)}{line}{story.ref(step)}", "", (step.source,))
+            told = f"{ran}{_how(step, story.tongue)}{line}{story.ref(step)}"
+            yield Line(told, "", (step.source,), origin=_origin(step))
 
 
 def failures(story: Story) -> Iterator[Line]:
@@ -343,14 +358,15 @@ def failures(story: Story) -> Iterator[Line]:
             told.pop(key, None)
             told[key] = at
     for at in told.values():
-        yield Line(entries=(steps[at].source,), tell=partial(_failure, at, steps, story))
+        step = steps[at]
+        yield Line(entries=(step.source,), tell=partial(_failure, at, steps, story), origin=_origin(step))
 
 
 def _failure(at: int, steps: Sequence[DoneCall], story: Story) -> Forms:
     how = steps[at].ended
     what = how.check or f"{_verb(steps[at])}{short(_paths(steps[at].use.subject, story), 64)}"
     wrong = [short(how.error, 140), "" if how.line in how.error else short(how.line, 90)]
-    return f"{what}: {'; '.join(filter(None, wrong))} → {_solution(at, steps, story)}", ""
+    return f"{what}: {cite('; '.join(filter(None, wrong)))} → {_solution(at, steps, story)}", ""
 
 
 def _verb(step: DoneCall) -> str:

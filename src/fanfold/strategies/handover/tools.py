@@ -40,7 +40,7 @@ _NAMES: dict[str, str] = {
     "todo task_tracker set_plan exit_plan_mode plan_exit task_list task_get todo_read todoread",
     "fetch": "web_fetch webfetch fetch fetch_webpage visit_page web_browser_go browser_navigate http_request",
     "agent": "task agent delegate spawn_agent runsubagent sub_agent dispatch_agent call_agent skill",
-    "ask": "ask_user_question ask question ask_followup_question request_user_input ask_user",
+    "ask": "ask_user_question question ask_followup_question request_user_input ask_user",
     "think": "think sequentialthinking sequential_thinking",
 }
 _PLAIN = pattern(r"[^a-z0-9]")
@@ -118,7 +118,10 @@ class Tools(msgspec.Struct, frozen=True):
         plain = _PLAIN.sub("", name.lower())
         own = dict(self.added)
         last = _PLAIN.sub("", name.lower().rpartition("__")[2].rpartition(".")[2])
-        return own.get(plain) or own.get(last) or TABLE.get(plain) or TABLE.get(last)
+        served = TABLE.get(last)
+        if served == "ask":  # only a client can ask the person: what a server answers is not the person's
+            served = "other"
+        return own.get(plain) or own.get(last) or TABLE.get(plain) or served
 
     def use(self, call: Call) -> Use:
         """What a call does."""

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from fanfold.core.message import Message, Text
 from fanfold.strategies.handover.ruling import rules, strict
 from fanfold.text.patterns import pattern
 
@@ -35,13 +36,21 @@ _CONTEXT = pattern(
 _NOTICE = pattern(
     r"\A\s*(?:<local-command-|<command-(?:name|message|contents)>|\[Request interrupted by user|"
     r"Caveat: The messages below|<task-notification>|<bash-(?:input|stdout|stderr)>|<skill\b|"
-    r"Base directory for this skill:|<turn_aborted>)"
+    r"Base directory for this skill:|<turn_aborted>|"
+    # What clients without tool calls put into the user's mouth: the output of a command that the agent wrote.
+    r"OBSERVATION:\n|Observation:\n|EXECUTION RESULT of \[|<(?:observation|function_results|tool_response|"
+    r"tool_result|returncode)\b|\[\w+ for '[^\n]{0,400}\] Result:)"
 )
-_ARGUMENTS = pattern(r"<command-args>(.*?)</command-args>", 16)
+_ARGUMENTS = pattern(
+    r"\A\s*<command-(?:name|message)>(?:(?!<command-contents>).)*?<command-args>(.*?)</command-args>", 16
+)
+"""What the person wrote behind a command; not what stands in its output or in the file that it is made from."""
 _INSERTED = pattern(
-    r"<(system-reminder|environment_details|ide_\w+|environment_context|local-command-\w+|editor_context)>.*?</\1>",
+    r"<(system-reminder|environment_details|ide_\w+|environment_context|local-command-\w+|editor_context)>"
+    r"(?:(?!<\1>).)*</\1>",
     16,
 )
+"""What a client puts in; where more of them close than open, what stands between is not the person's either."""
 _FENCE = pattern(r"```.*?(?:```|\Z)", 16)
 _HEADING = pattern(r"^#{1,4} \S", 8)
 _CODE = pattern(
@@ -78,6 +87,19 @@ class Words(msgspec.Struct, frozen=True, gc=False):
 def sentences(lines: Iterable[str]) -> Iterator[str]:
     """Those lines that somebody says: no code, no log, no row of a table."""
     return (line for line in lines if not _CODE.search(line))
+
+
+def words_said(message: Message) -> Words:
+    """What a message of the user says, and who; what a client put in as a part of its own is left out."""
+    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    own = [text for text in texts if not _is_inserted(text)] if len(texts) > 1 else texts
+    return words_of("\n".join(own or texts))
+
+
+def _is_inserted(text: str) -> bool:
+    """Whether all of a text is what a client put in, whatever its words open and close between."""
+    found = _INSERTED.match(text.strip())
+    return found is not None and text.rstrip().endswith(f"</{found[1]}>")
 
 
 def words_of(text: str) -> Words:

@@ -19,8 +19,12 @@ from fanfold.text.cutting import clip_text, cut, short
 from fanfold.text.identifiers import BETWEEN, identifiers
 
 Measure = Callable[[str], int]
-Told = tuple[str, tuple[str, ...]]
-"""A line as it is written down, and the entries that it was made from."""
+Told = tuple[str, tuple[str, ...], str]
+"""A line as it is written down, the entries that it was made from, and who speaks in it."""
+SPEAKERS = {"p": "person", "a": "agent", "c": "client", "m": "model", "t": "tool", "w": "web"}
+"""Who may speak in a line, by the letter that is recorded with it."""
+_SPEAKERS = {"task": "p", "rules": "p", "summary": "c", "instructions": "c", "story": "m", "names": "t"}
+"""Who speaks in a section; in all others the agent."""
 _FOUND = 0.23
 _SHARES: tuple[tuple[str, sections.Section, float], ...] = (
     ("plan", sections.plan, 0.12),
@@ -152,21 +156,23 @@ def _weight(lines: Sequence[Line], room: float) -> float:
 def _whole(found: Sequence[tuple[str, list[Line]]], story: Story, total: int) -> list[Told]:
     """The lines of a hand-over, its opening before them."""
     root = story.tongue.below.format(story.root) if story.root else ""
+    lines = list(_lines(found, story))
+    quotes = story.tongue.quotes if any("«" in text for text, _, _ in lines) else ""
     opening = story.tongue.opening if total > _SMALL else ""
-    lines = [(" ".join(filter(None, (opening, root))), ()), *_lines(found, story)]
-    return [(text, entries) for text, entries in lines if text]
+    head = " ".join(filter(None, (opening, quotes, root)))
+    return [(head, (), ""), *lines] if head else lines
 
 
 def _text(told: Iterable[Told]) -> str:
-    return "\n".join([text for text, _ in told])
+    return "\n".join([text for text, _, _ in told])
 
 
 def _sources(told: Iterable[Told]) -> Iterator[tuple[int, str]]:
     """The number of each line that has a source, and its source in brief."""
     number = 1
-    for text, entries in told:
-        if entries:
-            yield number, " ".join(dict.fromkeys(map(_brief, filter(None, entries))))
+    for text, entries, speakers in told:
+        if speakers:
+            yield number, " ".join((f"@{speakers}", *dict.fromkeys(map(_brief, filter(None, entries)))))
         number += text.count("\n") + 1
 
 
@@ -178,11 +184,21 @@ def _brief(source: str) -> str:
 
 def _lines(found: Sequence[tuple[str, list[Line]]], story: Story) -> Iterator[Told]:
     """Sections as they are written down, each line with its sources; a story is prose, all else are lists."""
+    names = {getattr(story.tongue, name): name for name in _SPEAKERS}
     for heading, lines in found:
-        yield heading, ()
+        yield heading, (), ""
+        name = names.get(heading, "")
         for line in lines:
-            text = line.text if heading == story.tongue.story else f"- {line.text}".replace("\n", "\n  ")
-            yield text, line.entries
+            told = quoted(line.text) if name in ("summary", "instructions") else line.text
+            text = told if name == "story" else f"- {told}".replace("\n", "\n  ")
+            yield text, line.entries, _speakers(name, line)
+
+
+def _speakers(name: str, line: Line) -> str:
+    """Who speaks in a line: who the section is by, and whom it quotes."""
+    if not line.entries and name not in ("names", "story"):
+        return ""  # our own, such as how many were left out
+    return _SPEAKERS.get(name, "a") + (line.origin[:1] if "«" in line.text else "")
 
 
 def _add(
@@ -224,7 +240,9 @@ def fit(lines: Sequence[Line], room: int, measure: Measure) -> tuple[list[Line],
             break
         left -= max(0, more)
         kept[at] = lines[at].text
-    return [Line(text, "", lines[at].entries) for at, text in kept.items()], room - left
+    return [
+        Line(text, "", lines[at].entries, origin=lines[at].origin) for at, text in kept.items()
+    ], room - left
 
 
 def _rows(
@@ -303,7 +321,7 @@ def audit(
     told = "\n".join([words, *(line.text for _, lines in found for line in lines)])
     rows = _rows(names, told, min(room.names, spare), measure, story.refs)
     _add(found, story.tongue.names, rows, min(room.names + 64, spare), measure)
-    return "\n".join(filter(None, (words, *(text for text, _ in _lines(found, story)))))
+    return "\n".join(filter(None, (words, *(text for text, _, _ in _lines(found, story)))))
 
 
 def quote(story: Story, room: int, measure: Measure) -> str:
