@@ -11,6 +11,7 @@ import json
 import random
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,10 @@ from fanfold.inspector.running import Window  # noqa: E402
 from fanfold.inspector.safety import new_token  # noqa: E402
 from fanfold.stores.sqlite import SQLite  # noqa: E402
 from fanfold.testing import called, replied, response  # noqa: E402
+from fanfold.testing.provider import Provider  # noqa: E402
 from tests.browser import found, opened  # noqa: E402
+from tests.gateway.gate import Gate  # noqa: E402
+from tests.gateway.test_inspector import run, script  # noqa: E402
 
 FILES = ("parser.py", "lexer.py", "tokens.py", "errors.py", "tree.py", "printer.py")
 WORDS = [
@@ -136,6 +140,27 @@ def shoot(page: Any, folder: Path) -> None:
     go("s/fix-parser/request/30", "request")
     go("s/fix-parser/time/30", "time-line")
     go("s/fix-parser/outputs/o3", "outputs")
+    go("s/fix-parser/try", "try")
+    page.get_by_label("Window, in tokens").fill("12000")
+    page.get_by_role("button", name="Try it").click()
+    page.get_by_text("Tokens of every request").wait_for(timeout=120_000)
+    page.screenshot(path=folder / "try.png")
+
+
+def picture_health(folder: Path, look: dict[str, Any]) -> None:
+    """The gateway's health, while an agent works through it."""
+    with (
+        Provider(script, window=32_000) as provider,
+        Gate(provider.url, window=32_000) as gate,
+        opened(f"{gate.url}/?token={gate.gateway.inspection.token()}#/health", **look) as seen,
+    ):
+        seen.page.get_by_role("heading", name="Upstreams").wait_for()
+        work = threading.Thread(target=run, args=(gate,))
+        work.start()
+        while work.is_alive():
+            seen.page.wait_for_timeout(200)
+        seen.page.wait_for_timeout(1_500)
+        seen.page.screenshot(path=folder / "health.png")
 
 
 def main(folder: Path, **options: Any) -> None:
@@ -153,6 +178,7 @@ def main(folder: Path, **options: Any) -> None:
         seen.page.get_by_role("heading", name="sessions").wait_for()
         shoot(seen.page, folder)
         assert seen.complaints == [], seen.complaints
+    picture_health(folder, look)
 
 
 if __name__ == "__main__":

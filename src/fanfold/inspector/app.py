@@ -19,9 +19,10 @@ import msgspec
 from fanfold.core.errors import FanfoldError
 from fanfold.inspector.answer import NOBODY, NOTEBOOK, Denied, HttpAnswer, answer_json, write_json
 from fanfold.inspector.desk import Desk
-from fanfold.inspector.looking import Inquiry, list_sessions
-from fanfold.inspector.routes import answer_read, answer_write, status_of
+from fanfold.inspector.looking import Inquiry, list_sessions, search_all
+from fanfold.inspector.routes import answer_read, answer_trial, answer_write, status_of
 from fanfold.inspector.safety import MOST_BODY, Doors, Grant
+from fanfold.inspector.trying import PolicyTrials
 from fanfold.session.threads import Threads
 from fanfold.stores.store import Store
 
@@ -63,6 +64,7 @@ class Inspector:
         """
         self.desk = Desk(store, write=write)
         self.doors = doors if isinstance(doors, Doors) else Doors(doors)
+        self.trials = PolicyTrials()
         self._health = health
         self._framed_by = NOTEBOOK if framed else NOBODY
         self._title = title
@@ -124,17 +126,21 @@ class Inspector:
             return answer_json(self._health())
         if method == "GET" and (place, words) == ("sessions", []):
             return answer_json(await WORK.run(list_sessions, self.desk, asked))
+        if method == "GET" and (place, words) == ("search", []):
+            return answer_json(await WORK.run(search_all, self.desk, asked))
         if place != "sessions" or not name:
             raise Denied(404, "There is nothing here by this name.")
+        if method == "GET" and rest == ["trials"]:
+            return await WORK.run(answer_trial, self.desk, self.trials, asked, "trials")
         if method == "GET":
             return await WORK.run(answer_read, self.desk, asked, tuple(rest))
         if method != "POST":
             raise Denied(405, "The API is read with GET and changed with POST.")
         self.doors.check_write(headers)
-        body = _read_json(await _read_body(receive))
-        return await WORK.run(
-            answer_write, self.desk, Inquiry(tenant=tenant, name=name, body=body), tuple(rest)
-        )
+        told = Inquiry(tenant=tenant, name=name, body=_read_json(await _read_body(receive)))
+        if rest in (["try"], ["cancel"]):
+            return await WORK.run(answer_trial, self.desk, self.trials, told, rest[0])
+        return await WORK.run(answer_write, self.desk, told, tuple(rest))
 
     def _about(self, grant: Grant) -> dict[str, Any]:
         from importlib.metadata import version

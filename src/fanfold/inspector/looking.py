@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
+from functools import partial
 from io import BytesIO
+from time import monotonic
 from typing import Any
 
 import msgspec
@@ -18,6 +20,7 @@ from fanfold.inspector.desk import Desk, Seat
 from fanfold.inspector.values import (
     LONG,
     PICTURES,
+    because,
     describe_brief,
     describe_message,
     describe_picture,
@@ -35,6 +38,8 @@ _LINES = 500
 _WIDEST = 4_000
 """Bytes of a line of an output; a longer one is cut."""
 _HITS = 200
+_PATIENCE = 5.0
+"""Seconds after which a search over all sessions tells what it has found."""
 
 
 class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,12 +178,43 @@ def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     message = view.said(why.entry)
     if message is None:
         raise NotFound(f"{asked.rest[0][:40]!r} is no message, or it was erased.")
+    row = view.row(why.entry)
+    hidden = why.shown_by or (row.why[-1] if row is not None and row.was is not None else None)
+    made = {one.decision.id: one.decision for one in seat.chat.edits()}
     return {
         "id": why.entry,
+        "hidden_by": hidden,
+        "on_path": row is not None or why.shown_by is not None,
+        "says": _say_why(row, view, made, hidden),
         "tokens": view.weigh(message),
         "message": describe_message(message, why.entry, view.kept, asked.number("most", LONG)),
         "why": why,
     }
+
+
+def _say_why(row: Row | None, view: View, made: Mapping[str, Decision], hidden: str | None) -> str:
+    if row is not None:
+        return because(row, view, made)
+    cover = view.row(hidden) if hidden is not None else None
+    if cover is not None:
+        return f"It is one of those: {because(cover, view, made)}"
+    return "The conversation went on from an earlier message, so this one is not sent any more."
+
+
+def search_all(desk: Desk, asked: Inquiry) -> dict[str, Any]:
+    """Everything that the sessions of a tenant hold, searched for some words, hidden or not."""
+    words, found, begun = asked.query.get("words", ""), list[dict[str, Any]](), monotonic()
+    for one in sorted(desk.store.summaries(asked.tenant), key=lambda one: -one.seen):
+        inner = Inquiry(tenant=asked.tenant, name=one.name, query=asked.query)
+        hits = desk.use(asked.tenant, one.name, partial(search, asked=inner))
+        found += [{"session": one.name, "kind": "message", **_passage(hit)} for hit in hits]
+        if len(found) >= _HITS or monotonic() - begun > _PATIENCE:
+            return {"words": words, "hits": found[:_HITS], "more": True}
+    return {"words": words, "hits": found, "more": False}
+
+
+def _passage(hit: Mapping[str, Any]) -> dict[str, Any]:
+    return {"entry": hit["entry"], "edit": "", "ref": "", "role": hit["role"], "text": hit["text"]}
 
 
 def list_edits(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ from fanfold.inspector import changing, looking
 from fanfold.inspector.answer import Denied, HttpAnswer, answer_json
 from fanfold.inspector.desk import ONLY_READS, Desk, Seat
 from fanfold.inspector.looking import Inquiry
+from fanfold.inspector.trying import PolicyTrials
 
 Work = Callable[[Seat, Inquiry], Any]
 READS: Mapping[tuple[str, int], Work] = {
@@ -36,6 +37,12 @@ WRITES: Mapping[str, Work] = {
     "erase": changing.erase,
 }
 """What is changed in a session."""
+
+
+def answer_trial(desk: Desk, trials: PolicyTrials, asked: Inquiry, verb: str) -> HttpAnswer:
+    """List the trials of a session, begin one or cancel one; none of that changes the session."""
+    work = {"trials": trials.list, "try": trials.start, "cancel": trials.cancel}[verb]
+    return answer_json(desk.use(asked.tenant, asked.name, lambda seat: work(seat, asked)))
 
 
 def answer_read(desk: Desk, asked: Inquiry, words: tuple[str, ...]) -> HttpAnswer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
@@ -11,7 +11,17 @@ from fanfold.core.edit import Decision, Drop, Elide, Fold, Note, Pin, Repair, Un
 from fanfold.core.errors import NotFound
 from fanfold.core.ids import canonical, digest
 from fanfold.core.layout import show
-from fanfold.core.record import Edited, Sent, TokenUsage
+from fanfold.core.record import (
+    Billed,
+    Edited,
+    Erased,
+    Move,
+    Record,
+    Replied,
+    Sent,
+    Taught,
+    TokenUsage,
+)
 from fanfold.dialects.dialect import Marks
 from fanfold.dialects.weigh import framed, sendable
 from fanfold.session.cache import model_of
@@ -63,6 +73,10 @@ class SentBody(msgspec.Struct, frozen=True, kw_only=True):
     """Whether it is the one that went out: the digest that was recorded then is the same."""
 
 
+Happening = Literal["compacted", "history", "rewind", "forward", "reset", "erased"]
+"""`compacted`: the client asked to have its history compacted. `history`: it came with another history than before."""
+
+
 class PastRequest(msgspec.Struct, frozen=True, kw_only=True):
     """A request that went out, in figures."""
 
@@ -79,6 +93,12 @@ class PastRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The edits that were made since the request before."""
     left_out: tuple[str, ...]
     """What could not be sent in it."""
+    refused: bool = False
+    """Whether the provider said that it is too long."""
+    seconds: float | None = None
+    """How long it took until its reply was recorded; None where there is none."""
+    events: tuple[Happening, ...] = ()
+    """What else happened since the request before."""
 
 
 def edits(state: State) -> tuple[PastEdit, ...]:
@@ -122,12 +142,13 @@ def _past_edits(state: State) -> Iterator[PastEdit]:
 def requests(state: State) -> tuple[PastRequest, ...]:
     """Every request that went out, oldest first."""
     state.read_whole()
-    log, since = state.log, 0
-    born = sorted((version, id) for id, version in log.born.items())
-    found = []
+    log, born, found = state.log, state.log.born, list[PastRequest]()
+    every, at = sorted(born, key=born.__getitem__), 0
+    past = _Happenings(log.records)
     for number, sent in enumerate(log.sent):
-        made = tuple(id for version, id in born if since < version <= sent.version)
-        since = max(since, sent.version)
+        since = at
+        while at < len(every) and born[every[at]] <= sent.version:
+            at += 1
         usage = log.bills[number].usage if number in log.bills else None
         model = model_of(sent)
         found.append(
@@ -138,11 +159,49 @@ def requests(state: State) -> tuple[PastRequest, ...]:
                 tokens=sent.tokens,
                 usage=usage,
                 cost=cost(usage, model) if usage and model and model.prices else None,
-                edits=made,
+                edits=tuple(every[since:at]),
                 left_out=sent.left_out,
+                refused=number in past.refused,
+                seconds=past.answered[number] - sent.time if number in past.answered else None,
+                events=tuple(past.events.get(number, ())),
             )
         )
     return tuple(found)
+
+
+class _Happenings:
+    """What happened to which request, and before which: read from the records in their order."""
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self.refused = set[int]()
+        self.answered = dict[int, float]()
+        self.events = dict[int, list[Happening]]()
+        self._number, self._billed, self._replied = -1, False, False
+        for record in records:
+            told = self._take(record)
+            if told is not None:
+                self.events.setdefault(self._number + 1, []).append(told)
+
+    def _take(self, record: Record) -> Happening | None:
+        match record:
+            case Sent():
+                self._number, self._billed, self._replied = self._number + 1, False, False
+            case Billed():
+                self._billed = True
+            case Taught() if self._number >= 0 and not (self._billed or self._replied):
+                self.refused.add(self._number)  # nothing was answered, and something was learned
+            case Replied():
+                again, self._replied = self._replied, True
+                return "compacted" if again else None  # a second reply to one request is a reference
+            case Move(how="append", time=time) if self._number >= 0:
+                self.answered.setdefault(self._number, time)
+            case Move(how="merge", was=str()):
+                return "history"
+            case Move(how="rewind" | "forward" | "reset" as how):
+                return how
+            case Erased():
+                return "erased"
+        return None
 
 
 def body(state: State, number: int = -1) -> SentBody:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -12,6 +12,8 @@ from fanfold.core.errors import NotFound
 from fanfold.core.message import Message
 from fanfold.core.record import Move, Opened, Record, Sent
 from fanfold.core.view import Row, View
+from fanfold.dialects.dialect import encode
+from fanfold.dialects.weigh import framed, sendable
 from fanfold.session.open import open_aside
 from fanfold.session.session import Session, Verbs
 from fanfold.session.summarize import summarize
@@ -113,6 +115,33 @@ def tenant_of(chat: Verbs) -> Tenant:
 def summary_of(chat: Verbs) -> Summary:
     """An open session in a few figures, as a list of sessions has them."""
     return replace(summarize(chat._state), name=chat.name)
+
+
+def opening_of(chat: Verbs) -> Opened:
+    """What an open session is opened with; its dialect and model are always told, where they are known."""
+    terms = chat._state.terms
+    return replace(terms.opened, dialect=chat._state.dialect.name, model=terms.model)
+
+
+class History(NamedTuple):
+    """All that was said in a session, in its dialect."""
+
+    frame: dict[str, Any]
+    messages: tuple[Any, ...]
+    times: tuple[float | None, ...]
+
+
+def whole_history(chat: Verbs) -> History:
+    """The conversation as it was recorded, up to where the session stands; what was erased is not in it."""
+    state = chat._state
+    state.read_whole()
+    log, dialect = state.log, state.dialect
+    said = [(id, message) for id in log.tree.path(log.head) if (message := log.said(id)) is not None]
+    body = encode(dialect, framed(log.frame(), dialect)[0], [sendable(message) for _, message in said], {})
+    messages = tuple(body.pop(dialect.field))
+    times = [log.times.get(id) for id, _ in said]
+    before = len(messages) - len(times)  # a system prompt may stand among them
+    return History(body, messages, (*(None,) * before, *times) if before >= 0 else (None,) * len(messages))
 
 
 def without_any_room(view: View) -> View:

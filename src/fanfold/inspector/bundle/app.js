@@ -1,24 +1,31 @@
 // The page: which screen is shown, what is heard from the server, and what was just done.
-import { html, render, useState, useEffect, useCallback } from "./vendor/htm-preact.js";
+import { html, render, useState, useEffect, useCallback, useRef } from "./vendor/htm-preact.js";
 import { ask, place, tell, watch } from "./api.js";
 import { Live, Proposal, to } from "./parts.js";
 import { Sessions } from "./sessions.js";
-import { Now } from "./now.js";
+import { Now, Recorded } from "./now.js";
 import { Hidden, Edit } from "./hidden.js";
 import { Request, TimeLine } from "./requests.js";
 import { Outputs } from "./outputs.js";
+import { Try } from "./try.js";
+import { Health } from "./health.js";
 
-const SCREENS = [["now", "Now"], ["hidden", "What is not shown"], ["time", "Time line"], ["outputs", "Outputs"]];
+const SCREENS = [["now", "Now"], ["hidden", "What is not shown"], ["time", "Time line"], ["outputs", "Outputs"], ["try", "Try a policy"]];
+const SEEN_EVERY = 400; // milliseconds between two looks at a session that changes all the time
 
 function readAddress() {
   const words = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
-  return words[0] === "s" ? { name: words[1], screen: words[2] || "now", rest: words.slice(3) } : { name: "", screen: "sessions", rest: [] };
+  if (words[0] === "s") return { name: words[1], screen: words[2] || "now", rest: words.slice(3) };
+  return { name: "", screen: words[0] === "health" ? "health" : "sessions", rest: [] };
 }
 
 function Screen({ at }) {
   const [one] = at.rest;
   switch (at.screen) {
     case "sessions": return html`<${Sessions} />`;
+    case "health": return html`<${Health} />`;
+    case "try": return html`<${Try} key=${at.name} name=${at.name} />`;
+    case "message": return html`<${Recorded} key=${one} name=${at.name} id=${one} />`;
     case "hidden": return html`<${Hidden} name=${at.name} />`;
     case "edit": return html`<${Edit} key=${one} name=${at.name} id=${one} />`;
     case "request": return html`<${Request} key=${one} name=${at.name} at=${one} />`;
@@ -28,7 +35,7 @@ function Screen({ at }) {
   }
 }
 
-const BELONGS = { edit: "hidden", request: "time" };
+const BELONGS = { edit: "hidden", message: "hidden", request: "time" };
 
 function Page() {
   const [at, setAt] = useState(readAddress());
@@ -37,7 +44,13 @@ function Page() {
   const [error, setError] = useState("");
   const [proposal, propose] = useState(null);
   const [toast, setToast] = useState(null);
-  const refresh = useCallback(() => setTick((n) => n + 1), []);
+  const last = useRef(0);
+  const due = useRef(0);
+  const refresh = useCallback(() => {
+    if (due.current) return;
+    due.current = setTimeout(() => { due.current = 0; setTick((n) => n + 1); }, Math.max(0, SEEN_EVERY - (Date.now() - last.current)));
+    last.current = Math.max(Date.now(), last.current + SEEN_EVERY);
+  }, []);
   useEffect(() => {
     const moved = () => { setAt(readAddress()); window.scrollTo(0, 0); };
     window.addEventListener("hashchange", moved);
@@ -59,7 +72,7 @@ function Page() {
   const takeBack = async () => {
     const [verb, fields] = toast.back;
     setToast(null);
-    try { await tell(toast.name, verb, fields); refresh(); } catch (failed) { setToast({ title: failed.message }); }
+    try { await tell(toast.name, verb, fields); refresh(); } catch (failed) { setToast({ failed: failed.message }); }
   };
   if (error) return html`<main><section><h1>The inspector is closed to you</h1><p role="alert">${error}</p></section></main>`;
   if (!about) return html`<p class="wait">Loading …</p>`;
@@ -71,11 +84,12 @@ function Page() {
       ${at.name ? html`<span class="crumb">${at.name}</span>` : html`<span class="faint">${about.title}</span>`}
       <span class="state">${about.write ? "changes are offered" : "read only"}</span>
       ${about.tenants.length > 1 ? html`<select aria-label="Tenant" value=${place.tenant} onChange=${(e) => { place.tenant = e.target.value; location.hash = "#/"; refresh(); }}>${about.tenants.map((one) => html`<option>${one}</option>`)}</select>` : null}
-      ${at.name ? html`<nav aria-label="Screens">${SCREENS.map(([id, title]) => html`<a key=${id} href=${to(at.name, id)} aria-current=${id === shown ? "page" : null}>${title}</a>`)}</nav>` : null}
+      ${at.name ? html`<nav aria-label="Screens">${SCREENS.map(([id, title]) => html`<a key=${id} href=${to(at.name, id)} aria-current=${id === shown ? "page" : null}>${title}</a>`)}</nav>`
+        : about.health ? html`<nav aria-label="Screens"><a href="#/" aria-current=${shown === "sessions" ? "page" : null}>Sessions</a><a href="#/health" aria-current=${shown === "health" ? "page" : null}>Health</a></nav>` : null}
     </div></header>
     <main id="main" tabindex="-1"><${Screen} at=${at} /></main>
     ${proposal ? html`<${Proposal} proposal=${proposal} close=${() => propose(null)} done=${done} />` : null}
-    <div aria-live="polite">${toast ? html`<div class="toast" role="status"><span>Done: ${toast.title}</span>${toast.back ? html`<button onClick=${takeBack}>Take it back</button>` : null}</div>` : null}</div>
+    <div aria-live="polite">${toast ? html`<div class="toast" role="status"><span>${toast.failed || "Done: " + toast.title}</span>${toast.back ? html`<button onClick=${takeBack}>Take it back</button>` : null}</div>` : null}</div>
   <//>`;
 }
 

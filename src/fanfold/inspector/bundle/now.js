@@ -1,7 +1,7 @@
 // Now: the view row by row, what fills the window, the frame, pins and notes.
 import { html, useContext, useState, useEffect } from "./vendor/htm-preact.js";
 import { ask, exportAddress, session } from "./api.js";
-import { Bar, Chip, Live, LongList, Message, Picture, Wait, hue, label, many, number, percent, dollars, plain, to, useAsk, useChange } from "./parts.js";
+import { Bar, Chip, Live, LongList, Marked, Message, Picture, Wait, hue, label, many, number, percent, dollars, plain, to, useAsk, useChange } from "./parts.js";
 
 export function Row({ row, largest, open }) {
   const words = plain(row.text) + (row.calls.length ? (row.text ? " " : "") + "→ " + row.calls.join(", ") : "");
@@ -41,13 +41,13 @@ export function Now({ name, chosen }) {
       <dl class="figures">
         <div><dt>Full</dt><dd>${percent(share)}</dd></div><div><dt>Reduces at</dt><dd>${told.room ? number(told.pressure.trigger) : "–"}</dd></div>
         <div><dt>Messages</dt><dd>${number(told.stats.messages)}</dd></div><div><dt>Requests</dt><dd>${number(told.stats.requests)}</dd></div>
-        <div><dt>From cache</dt><dd>${told.stats.billed_tokens ? percent(told.stats.cached_tokens / told.stats.billed_tokens) : "–"}</dd></div><div><dt>Cost so far</dt><dd>${dollars(told.cost)}</dd></div>
+        <div><dt>From cache</dt><dd>${told.stats.billed_tokens ? percent(told.stats.cached_tokens / told.stats.billed_tokens) : "–"}</dd></div><div><dt>Cost so far</dt><dd>${dollars(told.cost)}</dd>${told.unmanaged && told.cost ? html`<small>about ${dollars(told.unmanaged)} unmanaged</small>` : null}</div>
       </dl>
     </section>
     <div class=${chosen ? "split" : ""}>
       <section><h2>What the model sees, row by row</h2>
         <form class="search" onSubmit=${search} role="search"><input type="search" aria-label="Search this conversation, hidden things included" placeholder="Search this conversation, hidden things included" value=${words} onInput=${(e) => { setWords(e.target.value); if (!e.target.value) setHits(null); }} /><button class="quiet">Search</button></form>
-        ${hits ? html`<${Hits} hits=${hits} name=${name} />` : html`<${Rows} name=${name} told=${view.value} open=${(id) => { location.hash = to(name, "now", id); }} chosen=${chosen} />`}
+        ${hits ? html`<${Hits} hits=${hits} name=${name} words=${words} />` : html`<${Rows} name=${name} told=${view.value} open=${(id) => { location.hash = to(name, "now", id); }} chosen=${chosen} />`}
       </section>
       ${chosen ? html`<${Detail} key=${chosen} name=${name} id=${chosen} client=${told.client} />` : null}
     </div>
@@ -61,16 +61,39 @@ export function Now({ name, chosen }) {
       <section><h2>System prompt and tools</h2><p class="remark">${number(told.frame.tokens)} tokens, at the beginning of every request.</p>
         ${told.frame.messages.map((message) => html`<details><summary>System prompt</summary><${Message} message=${message} name=${name} /></details>`)}
         <div class="buttons"><a class="button quiet" href=${exportAddress(name)} download>Export the session</a>
-        <button class="quiet" onClick=${() => { const made = prompt("Name of the new session", name + "-2"); if (made) change("fork", { name: made }, "Fork " + name + " as " + made, "Fork"); }}>Fork it …</button></div>
+        </div><${ForkForm} name=${name} change=${change} />
       </section>
     </div>`;
 }
 
-function Hits({ hits, name }) {
+function Hits({ hits, name, words }) {
   if (hits[0]?.error) return html`<p class="alarm" role="alert">${hits[0].error}</p>`;
   return html`<p class="remark" role="status">${hits.length ? many(hits.length, "message") + " found" : "Nothing was found."}</p>
-    ${hits.map((hit) => html`<div class="card ${hit.hidden_by ? "off" : ""}"><div><div class="meta"><${Chip} kind=${hit.kind} />${hit.hidden_by ? html`<span class="tag">hidden by ${hit.hidden_by}</span>` : html`<span class="tag on">in view</span>`}</div><p class="quote" dir="auto">${plain(hit.text)}</p></div>
+    ${hits.map((hit) => html`<div class="card ${hit.hidden_by ? "off" : ""}"><div><div class="meta"><${Chip} kind=${hit.kind} />${hit.hidden_by ? html`<span class="tag">hidden by ${hit.hidden_by}</span>` : html`<span class="tag on">in view</span>`}</div><p class="quote" dir="auto"><${Marked} text=${hit.text} words=${words} /></p></div>
       <div class="buttons"><a class="button quiet" href=${hit.hidden_by ? to(name, "edit", hit.hidden_by) : to(name, "now", hit.entry)}>${hit.hidden_by ? "See why" : "Show"}</a></div></div>`)}`;
+}
+
+function ForkForm({ name, change }) {
+  const [made, setMade] = useState(name + "-2");
+  const [fresh, setFresh] = useState(false);
+  const fork = (event) => { event.preventDefault(); change("fork", { name: made, fresh }, "Fork " + name + " as " + made, "Fork"); };
+  return html`<details><summary>Fork the session</summary><form onSubmit=${fork}>
+    <label>Name of the new session <input value=${made} onInput=${(e) => setMade(e.target.value)} /></label>
+    <label class="check"><input type="checkbox" checked=${fresh} onChange=${(e) => setFresh(e.target.checked)} /> Afresh, without the edits</label>
+    <div class="buttons"><button class="quiet" disabled=${!made}>Fork it …</button></div></form></details>`;
+}
+
+// One message as it was recorded: whether the model sees it, why not, and the way back.
+export function Recorded({ name, id }) {
+  const asked = useAsk(session(name, "entries/" + encodeURIComponent(id)));
+  const change = useChange(name);
+  if (!asked.value) return html`<${Wait} of=${asked} />`;
+  const { message, tokens, hidden_by: edit, says, on_path: here } = asked.value;
+  return html`<h1>${edit ? "The model does not see this message" : here ? "The model sees this message" : "This message is on another path"}</h1>
+    <p class="lead">${says} ${edit ? html`<a href=${to(name, "edit", edit)}>Edit ${edit}</a>` : null}</p>
+    <div class="buttons">${edit ? html`<button onClick=${() => change("undo", { edit }, "Bring back what " + edit + " hides", "Bring it back")}>Bring it back …</button>` : here ? html`<a class="button quiet" href=${to(name, "now", id)}>Show it in the window</a>` : null}
+      ${here && !edit ? html`<button class="quiet" onClick=${() => change("pin", { what: id }, "Pin this message", "Pin it")}>Pin …</button>` : null}</div>
+    <section><h2>As it was recorded</h2><div class="meta"><span>${label(message.role)}</span><span>${number(tokens)} tokens</span><code>${id.slice(0, 12)}</code></div><${Message} message=${message} name=${name} /></section>`;
 }
 
 function NoteForm({ change }) {

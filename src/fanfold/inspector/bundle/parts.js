@@ -39,16 +39,34 @@ export function useAsk(path, query = {}) {
   const { tick } = useContext(Live);
   const [state, set] = useState({ value: null, error: null, path: "" });
   const key = path + JSON.stringify(query);
+  const work = useRef({ key: "", busy: false, again: false });
+  // While an answer is on its way, further changes are noted and asked for once: a busy session stays usable.
+  const run = () => {
+    const at = work.current;
+    at.busy = true;
+    at.again = false;
+    const end = (found) => {
+      if (at !== work.current) return;
+      set({ value: null, error: null, path: key, ...found });
+      at.busy = false;
+      if (at.again) run();
+    };
+    ask(path, query).then((value) => end({ value }), (error) => end({ error }));
+  };
   useEffect(() => {
-    let gone = false;
-    if (path === null) return undefined;
-    ask(path, query).then(
-      (value) => gone || set({ value, error: null, path: key }),
-      (error) => gone || set({ value: null, error, path: key }),
-    );
-    return () => { gone = true; };
+    if (path === null) return;
+    if (work.current.key !== key) work.current = { key, busy: false, again: false };
+    if (work.current.busy) work.current.again = true;
+    else run();
   }, [key, tick]);
+  useEffect(() => () => { work.current = {}; }, []);
   return state.path === key ? state : { value: null, error: null, path: key };
+}
+
+// The words that were looked for, marked where they stand.
+export function Marked({ text, words }) {
+  const shown = plain(text), at = words ? shown.toLowerCase().indexOf(words.toLowerCase()) : -1;
+  return at < 0 ? shown : html`${shown.slice(0, at)}<mark>${shown.slice(at, at + words.length)}</mark>${shown.slice(at + words.length)}`;
 }
 
 export const Wait = ({ of }) =>

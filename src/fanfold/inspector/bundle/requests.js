@@ -8,7 +8,7 @@ const CAUSES = {
   first: "It was the first request.", model: "Another model was asked.", tools: "The tools changed.", system: "The system prompt changed.",
   params: "A parameter changed that is a part of the prompt.", edit: "An edit changed an earlier row.", changed: "The client sent an earlier message otherwise.",
   path: "The conversation went on from an earlier message.", note: "A note came in between.", expired: "It came too late: the provider had forgotten the prompt.",
-  short: "The prompt was too short to be cached.", provider: "The prompt was the same and in time; the provider read it afresh all the same.",
+  short: "The prompt was too short to be cached.", marks: "The cache marks stand elsewhere.", provider: "The prompt was the same and in time; the provider read it afresh all the same.",
 };
 const prompt = (one) => one.cache.prompt;
 
@@ -28,7 +28,7 @@ export function Request({ name, at }) {
       <div class="prompt" role="img" aria-label=${number(read) + " tokens from the cache, " + number(use.again) + " sent again, of " + number(all)}><span class="hue3" style=${{ width: (read / all) * 100 + "%" }}></span><span class="red" style=${{ width: (Math.min(use.again, all - read) / all) * 100 + "%" }}></span></div>
       <div class="legend"><span class="hue3"><i></i>From the cache <b>${use.read === null ? "not billed" : number(read)}</b></span><span class="red"><i></i>Sent before, read afresh <b>${number(use.again)}</b></span><span class="free"><i></i>Whole prompt <b>${number(use.prompt)}</b></span></div>
       <p><b>Where did the cached beginning end, and why?</b> ${use.broken ? html`${CAUSES[use.broken.cause]} ${use.broken.where && /^e\d+$/.test(use.broken.where) ? html`<a href=${to(name, "edit", use.broken.where)}>Edit ${use.broken.where}</a>. ` : use.broken.where ? html`<code>${use.broken.where.slice(0, 24)}</code> ` : ""}${use.broken.what || ""}${use.cost ? " It cost " + dollars(use.cost) + "." : ""}` : "All that was sent before could be read from it: " + number(use.could) + " tokens."}</p>
-      <dl class="figures"><div><dt>Estimate</dt><dd>${number(one.tokens)}</dd></div><div><dt>Billed</dt><dd>${one.usage ? number(use.prompt) : "no bill"}</dd></div><div><dt>Estimate off by</dt><dd>${one.usage ? ((one.tokens / all - 1) * 100).toFixed(1) + " %" : "–"}</dd></div><div><dt>Reply</dt><dd>${one.usage ? number(one.usage.output || 0) : "–"}</dd></div><div><dt>Cost</dt><dd>${dollars(one.cost)}</dd></div></dl>
+      <dl class="figures"><div><dt>Estimate</dt><dd>${number(one.tokens)}</dd></div><div><dt>Billed</dt><dd>${one.usage ? number(use.prompt) : "no bill"}</dd></div><div><dt>Estimate off by</dt><dd>${one.usage ? ((one.tokens / all - 1) * 100).toFixed(1) + " %" : "–"}</dd></div><div><dt>Reply</dt><dd>${one.usage ? number(one.usage.output || 0) : "–"}</dd></div><div><dt>Cost</dt><dd>${dollars(one.cost)}</dd></div><div><dt>Answered after</dt><dd>${one.seconds === null ? "–" : one.seconds < 60 ? one.seconds.toFixed(1) + " s" : Math.round(one.seconds / 60) + " min"}</dd></div></dl>
     </section>
     ${one.diff ? html`<section><h2>Against request ${one.number - 1}: ${number(one.diff.before)} → ${number(one.diff.after)} tokens</h2>
       ${[["came", "New here"], ["gone", "No longer here"], ["changed", "Reads otherwise"]].map(([key, title]) => one.diff[key].length ? html`<h3>${title}: ${one.diff[key].length}</h3>${one.diff[key].slice(0, 12).map((id) => { const row = one.diff.rows[id]; return html`<div class="meta" key=${id}><span class="chip ${hue(row?.kind)}"><i></i>${label(row?.kind)}</span><span>${number(row?.tokens)} tokens</span><span class="quote" dir="auto">${plain(row?.text || id).slice(0, 140)}</span></div>`; })}` : null)}
@@ -40,31 +40,65 @@ export function Request({ name, at }) {
     </section>`;
 }
 
+// Thousands of requests are a few paths, so that dragging stays smooth.
 function Chart({ requests, room, at, choose }) {
-  const width = 1000, height = 190, foot = 26, top = 12;
+  const width = 1000, height = 200, foot = 36, top = 12, floor = height - foot;
   const most = Math.max(1, room || 0, ...requests.map(prompt));
-  const step = width / Math.max(1, requests.length);
-  const y = (n) => top + (height - foot - top) * (1 - n / most);
+  const step = width / Math.max(1, requests.length), w = Math.max(0.4, step * 0.86);
+  const tall = (n) => (floor - top) * (n / most);
+  const bar = (n, from, high) => "M" + (n * step).toFixed(2) + " " + (floor - from).toFixed(1) + "v" + (-high).toFixed(1) + "h" + w.toFixed(2) + "v" + high.toFixed(1) + "z";
+  const bars = (test, from, to) => requests.map((one, n) => (test(one) ? bar(n, tall(from(one)), Math.max(0, tall(to(one)) - tall(from(one)))) : "")).join("");
+  const marks = (row, test) => requests.map((one, n) => (test(one) ? "M" + (n * step).toFixed(2) + " " + (floor + 4 + row * 8) + "h" + Math.max(w, 2).toFixed(2) + "v6h" + (-Math.max(w, 2)).toFixed(2) + "z" : "")).join("");
   const pick = (event) => {
     const box = event.currentTarget.getBoundingClientRect();
     choose(Math.max(0, Math.min(requests.length - 1, Math.floor(((event.clientX - box.left) / box.width) * requests.length))));
   };
-  return html`<svg class="chart" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label="Tokens of every request" onPointerDown=${(e) => { e.currentTarget.setPointerCapture(e.pointerId); pick(e); }} onPointerMove=${(e) => e.buttons && pick(e)}>
-    ${room ? html`<path class="limit" d="M0 ${y(room)}H${width}" vector-effect="non-scaling-stroke" />` : null}
-    ${requests.map((one, n) => {
-      const x = n * step, w = Math.max(0.6, step * 0.86), read = one.cache.read;
-      return html`<g key=${n}><title>Request ${one.number}: ${number(prompt(one))} tokens</title>
-        <rect class=${read === null ? "guess" : "fresh"} x=${x} width=${w} y=${y(prompt(one))} height=${Math.max(0, height - foot - y(prompt(one)))} />
-        ${read ? html`<rect class="cached" x=${x} width=${w} y=${y(read)} height=${Math.max(0, height - foot - y(read))} />` : null}
-        ${one.edits.length ? html`<rect class="edit" x=${x} width=${w} y=${height - foot + 4} height="7" />` : null}
-        ${one.cache.broken && one.cache.broken.cause !== "first" ? html`<rect class="broken" x=${x} width=${w} y=${height - foot + 14} height="7" />` : null}</g>`;
-    })}
+  const read = (one) => one.cache.read || 0;
+  return html`<svg class="chart" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label=${"Tokens of " + many(requests.length, "request") + ", at most " + number(Math.max(...requests.map(prompt)))} onPointerDown=${(e) => { e.currentTarget.setPointerCapture(e.pointerId); pick(e); }} onPointerMove=${(e) => e.buttons && pick(e)}>
+    ${room ? html`<path class="limit" d="M0 ${floor - tall(room)}H${width}" vector-effect="non-scaling-stroke" />` : null}
+    <path class="guess" d=${bars((one) => one.cache.read === null, () => 0, prompt)} />
+    <path class="fresh" d=${bars((one) => one.cache.read !== null, read, prompt)} />
+    <path class="cached" d=${bars((one) => read(one) > 0, () => 0, read)} />
+    <path class="edit" d=${marks(0, (one) => one.edits.length)} /><path class="broken" d=${marks(1, isBroken)} />
+    <path class="refused" d=${marks(2, (one) => one.refused)} /><path class="event" d=${marks(3, (one) => one.events.length)} />
     <rect class="now" x=${at * step} width=${step} y=${top - 6} height=${height - top + 4} vector-effect="non-scaling-stroke" />
   </svg>`;
 }
 
+const EVENTS = {
+  compacted: "The client compacted its history, and got a reference to all of it.", history: "The client came with another history: it compacted, or went back.",
+  rewind: "The session was taken back to an earlier message.", forward: "The session went forward again.", reset: "The conversation began anew.", erased: "Something was erased.",
+};
+const isBroken = (one) => Boolean(one.cache.broken && one.cache.broken.cause !== "first");
+
+// All requests; while a session grows, only the newest are asked for again.
+function useRequests(name) {
+  const { tick } = useContext(Live);
+  const [state, set] = useState({ value: null, error: null, name: "" });
+  const kept = useRef({ name: "", list: [], busy: false, again: false });
+  const run = () => {
+    const at = kept.current;
+    const from = Math.max(0, at.list.length - 4);
+    at.busy = true;
+    at.again = false;
+    ask(session(name, "requests"), { from }).then((found) => {
+      at.list = [...at.list.slice(0, from), ...found];
+      at.busy = false;
+      if (at !== kept.current) return;
+      set({ value: at.list, error: null, name });
+      if (at.again) run();
+    }, (error) => { at.busy = false; set({ value: null, error, name }); });
+  };
+  useEffect(() => {
+    if (kept.current.name !== name) kept.current = { name, list: [], busy: false, again: false };
+    if (kept.current.busy) kept.current.again = true;
+    else run();
+  }, [name, tick]);
+  return state.name === name ? state : { value: null, error: null };
+}
+
 export function TimeLine({ name, at }) {
-  const asked = useAsk(session(name, "requests"));
+  const asked = useRequests(name);
   const told = useAsk(session(name));
   const [chosen, setChosen] = useState(null);
   const [row, setRow] = useState(null);
@@ -76,15 +110,18 @@ export function TimeLine({ name, at }) {
   const one = requests[now];
   const choose = (n) => { setChosen(n); setRow(null); };
   const spent = requests.reduce((sum, each) => sum + (each.cost || 0), 0);
-  const breaks = requests.filter((each) => each.cache.broken && each.cache.broken.cause !== "first");
+  const breaks = requests.filter(isBroken), refused = requests.filter((each) => each.refused).length;
+  const jump = [["the next edit", (each) => each.edits.length], ["the next cache break", isBroken], ["the next refusal", (each) => each.refused], ["the next event", (each) => each.events.length]].filter(([, test]) => requests.some(test));
+  const next = (test) => choose([...requests.keys()].find((n) => n > now && test(requests[n])) ?? requests.findIndex(test));
   return html`<h1>${many(requests.length, "request")}${spent ? ", " + dollars(spent) : ""}</h1>
-    <p class="lead">${breaks.length ? many(breaks.length, "time") + " the provider's cache was broken. " : "The provider's cache was never broken. "}Drag to any request to see what the model saw then.</p>
+    <p class="lead">${breaks.length ? many(breaks.length, "time") + " the provider's cache was broken. " : "The provider's cache was never broken. "}${refused ? many(refused, "request") + (refused === 1 ? " was" : " were") + " refused as too long. " : ""}Drag to any request to see what the model saw then.</p>
     <section><${Chart} requests=${requests} room=${told.value.room} at=${now} choose=${choose} />
-      <input type="range" aria-label="Request" min="0" max=${requests.length - 1} value=${now} onInput=${(e) => choose(Number(e.target.value))} />
-      <div class="legend"><span class="hue3"><i></i>From the cache</span><span class="hue1"><i></i>Read afresh</span><span class="hue0"><i></i>Not billed</span><span class="hue4"><i></i>Edits were made</span><span class="red"><i></i>The cache was broken</span></div>
+      <input type="range" aria-label="Request" aria-valuetext=${"Request " + one.number + ", " + number(prompt(one)) + " tokens"} min="0" max=${requests.length - 1} value=${now} onInput=${(e) => choose(Number(e.target.value))} />
+      <div class="legend"><span class="hue3"><i></i>From the cache</span><span class="hue1"><i></i>Read afresh</span><span class="hue0"><i></i>Not billed</span><span class="hue4"><i></i>Edits were made</span><span class="red"><i></i>The cache was broken</span><span class="hue2"><i></i>Refused as too long</span><span class="hue5"><i></i>Something else happened</span></div>
+      <div class="buttons">${jump.map(([title, test]) => html`<button class="quiet" onClick=${() => next(test)}>Go to ${title}</button>`)}</div>
     </section>
     <section><h2>Request ${one.number}: ${number(prompt(one))} tokens${one.cost ? ", " + dollars(one.cost) : ""}</h2>
-      <div class="meta"><span>${clock(one.time)}</span><span>${one.model}</span>${one.edits.length ? html`<span>edits before it: ${one.edits.slice(0, 8).map((id) => html`<a href=${to(name, "edit", id)}>${id}</a> `)}</span>` : null}${one.cache.broken && one.cache.broken.cause !== "first" ? html`<span class="alarm">${CAUSES[one.cache.broken.cause]}</span>` : null}<a href=${to(name, "request", one.number)}>Body, bill and cache</a></div>
+      <div class="meta"><span>${clock(one.time)}</span><span>${one.model}</span>${one.edits.length ? html`<span>edits before it: ${one.edits.slice(0, 8).map((id) => html`<a href=${to(name, "edit", id)}>${id}</a> `)}</span>` : null}${isBroken(one) ? html`<span class="alarm">${CAUSES[one.cache.broken.cause]}</span>` : null}${one.refused ? html`<span class="alarm">The provider said that it is too long; less was sent then.</span>` : null}${one.events.map((event) => html`<span class="tag">${EVENTS[event]}</span>`)}<a href=${to(name, "request", one.number)}>Body, bill and cache</a></div>
       ${view.value ? html`<${Picture} picture=${view.value.picture} room=${told.value.room} tokens=${view.value.tokens} />
       <div class=${row ? "split" : ""}><div><${Rows} name=${name} told=${view.value} request=${now} open=${setRow} chosen=${row} /></div>${row ? html`<${Detail} key=${row + now} name=${name} id=${row} request=${now} />` : null}</div>` : html`<${Wait} of=${view} />`}
     </section>`;

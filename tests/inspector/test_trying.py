@@ -1,0 +1,98 @@
+"""Try a policy: the session replayed as it was, as it might have been, and with everything sent."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+import fanfold
+from fanfold.stores.memory import Memory
+from tests.inspector.world import Page, Visitor, open_worked
+
+DIALECTS = {"anthropic": "claude-opus-4-5", "gemini": "gemini-2.5-pro", "openai.responses": "gpt-5.2"}
+
+
+def wait(visitor: Visitor, session: str = "run") -> dict[str, Any]:
+    """The newest trial, once it is at its end."""
+    while (found := visitor.ask(f"sessions/{session}/trials")["trials"][0])["running"]:
+        time.sleep(0.05)
+    return dict(found)
+
+
+def test_a_session_is_tried_in_a_smaller_window() -> None:
+    store = Memory()
+    chat = open_worked(store, window=40_000, strategy="auto")
+    before = chat.view().version
+    with Page(store, write=False) as page:
+        visitor = page.enter()
+        told = visitor.ask("sessions/run/trials")
+        assert (told["now"]["window"], told["now"]["strategy"]) == (40_000, "default")
+        assert "drop_oldest" in told["strategies"]
+        begun = visitor.tell("run", "try", window=9_000, strategy="drop_oldest")
+        assert begun["running"]
+        ended = wait(visitor)
+        assert (ended["done"], ended["error"]) == (ended["of"], "")
+        now, tried, everything = ended["results"]
+        assert (now["window"], tried["window"], tried["strategy"]) == (40_000, 9_000, "drop_oldest")
+        assert now["calls"] == tried["calls"] == everything["calls"] == 6
+        assert tried["peak"] <= 9_000 < min(now["peak"], everything["peak"])
+        assert tried["dollars"] < everything["dollars"]
+        assert tried["prompt"] < now["prompt"]
+        assert tried["names_in_view"] <= now["names_in_view"]
+        assert [len(one["windows"]) for one in ended["results"]] == [6, 6, 6]
+    assert chat.view().version == before
+
+
+def test_thrift_is_tried_and_what_cannot_be_is_said() -> None:
+    store = Memory()
+    open_worked(store, window=40_000)
+    with Page(store) as page:
+        visitor = page.enter()
+        assert (
+            "thrift"
+            in visitor.tell("run", "try", status=400, strategy="drop_oldest", thrift=0.5)["error"].lower()
+        )
+        assert "no_such" in visitor.tell("run", "try", status=400, strategy="no_such")["error"]
+        assert visitor.tell("run", "try", status=400, window="wide")["error"]
+        assert visitor.tell("run", "try", status=400, window=0)["error"]
+        visitor.tell("run", "try", strategy="default", thrift=1.0)
+        assert wait(visitor)["results"][1]["thrift"] == 1.0
+
+
+def test_a_trial_can_be_cancelled_and_belongs_to_its_session() -> None:
+    store = Memory()
+    chat = open_worked(store, window=40_000)
+    chat.fork("other").close()
+    with Page(store) as page:
+        visitor = page.enter()
+        begun = visitor.tell("run", "try", window=9_000)
+        assert visitor.ask("sessions/other/trials")["trials"] == []
+        visitor.tell("other", "cancel", status=404, trial=begun["trial"])
+        ended = visitor.tell("run", "cancel", trial=begun["trial"])
+        assert (ended["cancelled"], ended["running"]) == (True, False)
+        assert wait(visitor)["results"] is None
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_is_tried(dialect: str) -> None:
+    store = Memory()
+    with fanfold.open("run", store=store, model=DIALECTS[dialect], window=50_000) as chat:
+        for number in range(3):
+            chat.say(f"Question {number} about src/m{number}.py: " + "words " * 400)
+            chat.add(fanfold.Message("assistant", (fanfold.Text(f"Look at src/m{number}.py."),)))
+    with Page(store) as page:
+        visitor = page.enter()
+        visitor.tell("run", "try", window=1_500, strategy="drop_oldest")
+        assert [one["calls"] for one in wait(visitor)["results"]] == [3, 3, 3]
+
+
+def test_where_nobody_spoke_there_is_nothing_to_try() -> None:
+    store = Memory()
+    with fanfold.open("run", store=store, model="gpt-5.2") as chat:
+        chat.say("Hello?")
+    with Page(store) as page:
+        visitor = page.enter()
+        visitor.tell("run", "try", window=1_500)
+        assert "nothing to replay" in wait(visitor)["error"]
