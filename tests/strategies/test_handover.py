@@ -346,14 +346,8 @@ def test_of_a_long_past_requests_stay_and_the_newest_of_all_else() -> None:
     step = [*ran("Bash", "ok", command="ls"), *ran("Write", "ok", file_path="/a/b.py", content="x = 1")]
     messages = [message for _ in range(40) for message in (user("Go on."), assistant("I look."), *step)]
     own = tuple(items([(f"e{n}", m) for n, m in enumerate(messages)], tools_with({})))
-    standing = (
-        tuple(item for item in own if isinstance(item, Asked) or getattr(item.use, "changes", ()))
-        if False
-        else tuple(
-            item
-            for item in own
-            if isinstance(item, Asked) or (isinstance(item, DoneCall) and item.use.changes)
-        )
+    standing = tuple(
+        item for item in own if isinstance(item, Asked) or (isinstance(item, DoneCall) and item.use.changes)
     )
     chapters = [Chapter(None, items=own, standing=standing)]
     assert newest_of(chapters, len(own)) == (own, False)
