@@ -215,7 +215,7 @@ def _check_recorded(trial: Trial, ran: Ran) -> None:
     ran.agent.close()
     taken = [request for request in ran.provider.requests if request.verdict == "accepted"]
     with Pool(trial.store) as pool:
-        names = [summary.name for summary in pool.summaries()]
+        names = [summary.name for summary in pool.summaries() if summary.requests]
         sure(len(names) == 1, f"One thread has {len(names)} sessions: {names[:4]}.")
         with pool.session(names[0]) as chat:
             figures = chat.stats()
@@ -231,7 +231,7 @@ def _check_recorded(trial: Trial, ran: Ran) -> None:
 def _sessions(trial: Trial) -> list[str]:
     assert trial.store is not None
     with Pool(trial.store) as pool:
-        return sorted(summary.name for summary in pool.summaries())
+        return sorted(summary.name for summary in pool.summaries() if summary.requests)
 
 
 def _without_tools(request: Received) -> str:
