@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 import fanfold
-from builders import asks, long, opened, reply, says, tell, texts
+from builders import asks, calls, gives, long, opened, reply, says, tell, texts
 from fanfold import Budget, Message, Session, Text, Thinking
 from fanfold.core.message import Call
 from fanfold.stores.sqlite import SQLite
@@ -80,3 +83,39 @@ def test_a_reduction_that_rests_is_due_again_after_a_rewind() -> None:
     assert not chat.pressure().due
     chat.rewind(ids[-2])
     assert chat.pressure().due
+
+
+def test_what_was_just_looked_up_stays_though_the_model_spoke_before_the_answer_came() -> None:
+    chat = opened(9_000)
+    tell(
+        chat, asks("one"), calls("c", name="tool_output_cache", arguments='{"ref": "o1"}'), says("A moment.")
+    )
+    (found,) = tell(chat, gives("c", "found"))
+    tell(chat, says("two"), says("three"))
+    assert chat.view().recalled == {found}
+    tell(chat, says("four"))
+    assert chat.view().recalled == frozenset()
+
+
+def test_a_summary_of_the_past_is_not_cut_where_only_a_new_output_is_too_long() -> None:
+    chat = opened(2_000, strategy=lambda view, budget: None, filters=[])
+    tell(chat, *(one for n in range(6) for one in (asks(long(f"q{n}", 50)), says(long(f"a{n}", 50)))))
+    tell(chat, asks("Run it."), calls("c"), gives("c", "\n".join(long(f"line {n}", 20) for n in range(300))))
+    chat.request()
+    assert [text for text in texts(chat) if text.startswith("[summary of 11 messages")]
+
+
+def test_a_request_that_is_too_long_only_as_it_is_written_is_reduced() -> None:
+    def request(max_bytes: int | None) -> dict[str, Any]:
+        budget = Budget(window=50_000, max_bytes=max_bytes)
+        with fanfold.open("run", model="claude-sonnet-4-5", budget=budget) as chat:
+            tell(
+                chat,
+                *(one for n in range(8) for one in (asks(long(f"q{n}", 15)), says(f"a{n}"))),
+                asks("end"),
+            )
+            return dict(chat.request(max_tokens=100))
+
+    whole = len(msgspec.json.encode(request(None)))
+    assert len(msgspec.json.encode(request(whole))) == whole
+    assert len(msgspec.json.encode(request(whole - 1))) < whole

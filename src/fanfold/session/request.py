@@ -258,7 +258,7 @@ class Written(NamedTuple):
     """How many of the tokens an exact meter guesses."""
     size: int
     over: Weight
-    """By how much it is too long, in tokens and in bytes."""
+    """What its dialect put in, in tokens and in bytes, where it is too long with that."""
 
 
 def encode(state: State, request: Request) -> Written:
@@ -280,10 +280,15 @@ def encode(state: State, request: Request) -> Written:
         request.offer.sent, allowed.rows, params, context=request.context, marks=marks
     )
     put_in = sum([state.gauge.text(text) * times for text, times in allowed.put_in.items()])
-    size, most = view.size + extra.size, request.limits.max_bytes
+    estimated, most = view.size + extra.size, request.limits.max_bytes
+    size = estimated
     if most is not None and 2 * size > most:  # what a dialect puts in never doubles a request
         size = state.gauge.request(body, view.rows)
-    over = Weight(max(0, view.tokens + put_in - request.budget.room), max(0, size - (most or size)))
+    # All that the dialect put in needs room, not only the excess: the view may be far from its own limit.
+    over = Weight(
+        put_in if view.tokens + put_in > request.budget.room else 0,
+        size - estimated if most is not None and size > most else 0,
+    )
     guessed = view.guessed + extra.guessed + put_in if state.gauge.exact else 0
     tokens = view.tokens + extra.tokens + put_in
     return Written(body=body, tokens=tokens, guessed=guessed, size=size, over=over)
