@@ -16,7 +16,8 @@ DRAWS, SEED = 2_000, 9
 HEAD = (
     "policy", "cost M", "/ yardstick", "(95 %)", "tokens/call", *(f"{kind} %" for kind in ("trail", *KINDS)),
     "needed names in view %", "difference", "(95 %)", "one call away %", "code words in view %", "last five whole %",
-    "over %", "broken", "false", "re-sent %", "first request kept %", "rules %", "shown whole %", "asked", "ms/call",
+    "over %", "broken", "false", "re-sent %", "first request kept %", "rules %", "shown whole %",
+    "files in view %", "files one call away %",    "files named %", "running things %", "asked", "ms/call",
 )  # fmt: skip
 
 
@@ -61,6 +62,10 @@ def _row(name: str, best: str | None, scores: Mapping[str, Score], group: Group)
         f"{share(score.begun_kept, score.begun):.1f}",
         f"{share(score.rules_kept, score.rules_stated):.1f}",
         f"{share(score.whole, score.outputs):.1f}",
+        f"{100 * score.files.in_view:.1f}",
+        f"{100 * score.files.in_reach:.1f}",
+        f"{100 * score.named.in_view:.1f}",
+        f"{100 * score.handles.in_view:.1f}",
         f"{score.asked:,}",
         f"{1000 * score.seconds / (score.calls or 1):.1f}",
     )

@@ -506,3 +506,53 @@ def test_what_is_said_in_passing_leaves_room_for_what_was_done() -> None:
     text = told(user("Go."), *steps, room=Room(2_000, 100, 800))
     done, passing = (section(text, heading)[1:] for heading in ("done", "found"))
     assert len(done) > 2 * len(passing) > 0
+
+
+RUNS = "Wall time: 30 seconds\nProcess running with session ID 4711\nOutput:\nlistening"
+
+
+def test_what_still_runs_is_told_with_the_number_to_ask_for_it() -> None:
+    text = told(
+        user("Go."),
+        *ran("exec_command", RUNS, cmd="npm run dev"),
+        *ran(
+            "Bash",
+            "Command running in background with ID: bash_2",
+            command="make watch",
+            run_in_background=True,
+        ),
+        *ran("Task", "Async agent launched successfully.\nagentId: a7470ed", description="Look at the docs"),
+        *ran("write_stdin", RUNS, session_id=4711, chars=""),
+    )
+    assert section(text, "still running") == [
+        "4711: $ npm run dev", "bash_2: $ make watch", "a7470ed: Task Look at the docs",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        ran("write_stdin", "Process exited with code 0\nOutput:\n", session_id=4711, chars=""),
+        ran("kill_session", "gone", id="4711"),
+        ran("BashOutput", "<status>completed</status>", bash_id="4711"),
+    ],
+)
+@pytest.mark.parametrize("later", [False, True])
+def test_what_has_ended_is_not_told_as_running(end: tuple[Message, Message], later: bool) -> None:
+    begun = ran("exec_command", RUNS, cmd="npm run dev")
+    text = told(user("Go."), *begun, later=end) if later else told(user("Go."), *begun, *end)
+    assert "still running" not in text
+
+
+def test_a_small_layer_names_all_that_runs() -> None:
+    begun = [
+        message
+        for number in range(8)
+        for message in ran(
+            "exec_command",
+            RUNS.replace("4711", str(4711 + number)),
+            cmd=f"npm run part-{number} --long --options",
+        )
+    ]
+    text = told(user("Go."), *begun, *ran("Bash", "x" * 400, command="make"), room=Room(700, 100, 300))
+    assert all(str(4711 + number) in text for number in range(8))

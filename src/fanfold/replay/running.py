@@ -33,6 +33,7 @@ from fanfold.replay.shown import Player, Policy, Shown
 from fanfold.replay.spreading import Results, spread
 from fanfold.replay.trace import ModelCall, Trace, unreduced
 from fanfold.replay.trail import Watch, Witness
+from fanfold.replay.working import NEXT, Working
 
 SHARE = 5
 """Outputs within the limits of `clip` that take up to this part of the window are to be shown whole on arrival."""
@@ -200,6 +201,7 @@ class _Replay:
         self.unreduced = unreduced(trace)
         self.opening = _Opening.of(trace, window)
         self.watch, self.witness = Watch(trace.messages), Witness(trace.messages)
+        self.working = Working(trace.messages)
         self.newest: deque[tuple[str, bool]] = deque(maxlen=LAST)
         """The newest results, and whether each was shown whole when it arrived."""
 
@@ -214,6 +216,9 @@ class _Replay:
             self.windows.append(sum(shown.tokens))
             self.changes.append(change(number, shown, last))
             self.witness.hear(shown, call.before)
+            if self.changes[-1] is not None and shown.edits:
+                ahead = self.trace.calls[min(number + NEXT, len(self.trace.calls)) - 1]
+                self.working.look(shown, self.player, call.before, ahead.until)
             if self._is_tight(call):
                 self.watch.look(shown, call.before)
             self._take_in(fresh, shown)
@@ -230,6 +235,8 @@ class _Replay:
     def _finish(self) -> Played:
         for score in (self.score, self.tight):
             score.trail, score.false = self.watch.trail(), len(self.witness.false)
+            score.files, score.named = self.working.files, self.working.named
+            score.handles = self.working.handles
         return Played(
             conversation=self.trace.name,
             policy=self.name,

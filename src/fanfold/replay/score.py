@@ -79,6 +79,12 @@ class Score(msgspec.Struct):
     """Of these, those that were still shown whole."""
     trail: Trail = msgspec.field(default_factory=Trail)
     """What of the trail of work stood in the requests that had to be reduced; each conversation counts once."""
+    files: Recall = msgspec.field(default_factory=Recall)
+    """Files that the next calls after a reduction work on, by their newest known content."""
+    named: Recall = msgspec.field(default_factory=Recall)
+    """The same files, by their names."""
+    handles: Recall = msgspec.field(default_factory=Recall)
+    """What ran on at a reduction and was asked for later."""
     false: int = 0
     """Statements about how something ended that the history contradicts, each once."""
     dollars: float = 0.0

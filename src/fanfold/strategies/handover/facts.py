@@ -23,7 +23,17 @@ _TELLING = pattern(
 )
 _WORD = 16
 """Characters of a sentence that is no more than a word or two."""
-_RUNNING = pattern(r"running with session ID (\d+)")
+_RUNNING = pattern(
+    r"running with session ID (\d+)|running in (?:the )?background with ID: ?([\w-]+)|^agentId: ([\w-]+)|"
+    r"\A\{\"agent_id\": ?\"([\w-]+)\"",
+    8,
+)
+"""How tools say that something runs on, and by which number or name it is asked for later."""
+_CLOSED = pattern(
+    r"<status>(?:completed|failed|killed)</status>|\"status\": ?\"(?:completed|failed|shutdown)\""
+)
+_HEAD = 600
+"""Characters of an output in which a tool says whether something runs on."""
 _EMPTY = pattern(r"\A[\W_]*\Z")
 
 
@@ -58,6 +68,10 @@ class DoneCall(msgspec.Struct, frozen=True, gc=False):
     lines: int = 0
     size: int = 0
     """Characters of the output."""
+    handle: str = ""
+    """By which something is asked for that runs on after it."""
+    closed: bool = False
+    """Whether it says that what it asked for has ended."""
     answer: str = ""
     """What a person answered, or a list keeps; the beginning of a short output."""
 
@@ -98,9 +112,8 @@ def read(
     calls.update(used)
     for part, step in steps:
         calls.pop(part.call, None)
-        number = _RUNNING.search(part.text[:400]) if step.use.kind == "shell" else None
-        if number is not None:
-            running[number[1]] = step.use.subject
+        if step.handle and step.use.kind == "shell":
+            running[step.handle] = step.use.subject
         yield step
 
 
@@ -121,10 +134,13 @@ def step_of(entry: str, number: int, result: Result, use: Use | None) -> DoneCal
     if known.kind == "agent":
         report = _said(entry, text, report=True)
         answer = " / ".join(report.telling[:4]) or report.first
+    runs = _RUNNING.search(text[:_HEAD]) if known.kind in ("shell", "agent", "other") else None
     return DoneCall(
         entry,
         known,
         ended(result, use),
+        handle=next(filter(None, runs.groups())) if runs else "",
+        closed=_CLOSED.search(text[:_HEAD]) is not None,
         address=f"{entry}#{number}",
         lines=text.count("\n") + (not text.endswith("\n")) if text else 0,
         size=len(text),

@@ -37,6 +37,8 @@ _ANNOUNCES = pattern(
     2,
 )
 """What an agent says before it does something."""
+_STOPS = pattern(r"kill|stop|close|cancel|terminate", 2)
+"""In the name of a tool that ends what runs."""
 _TITLE = pattern(r"^#{1,4} (.{3,80})$", 8)
 _REFS = pattern(r" \((o\d+(?:, o\d+)*)\)")
 """References behind a line or a name, in brackets."""
@@ -167,6 +169,24 @@ def plan(story: Story) -> Iterator[Line]:
         if state != "deleted":
             mark = _STATES.get(state.lower(), f"({state})" if state else "-")
             yield Line(f"{mark} {short(what, 70)}", f"{mark} {short(what, 160)}", tuple(entries[-1:]))
+
+
+def running(story: Story) -> Iterator[Line]:
+    """What still runs at the end: commands, servers and agents, each with the number or name to ask for it by."""
+    begun: dict[str, DoneCall] = {}
+    for step in (*story.steps, *story.later_steps):
+        if step.handle:
+            begun.setdefault(step.handle, step)
+            continue
+        over = step.closed or step.ended.ok is not None or _STOPS.search(step.use.tool) is not None
+        for handle in [handle for handle in begun if over and step.use.asks_for(handle)]:
+            del begun[handle]
+    own = {step.source for step in story.steps}
+    for handle, step in begun.items():
+        if step.source in own:
+            brief, full = (short(_paths(step.use.subject, story), most) for most in (30, 110))
+            said = f"{handle}: {_verb(step)}"
+            yield Line(f"{said}{brief}", f"{said}{full}", (step.source,))
 
 
 def files(story: Story) -> Iterator[Line]:
@@ -473,5 +493,5 @@ def _label(step: DoneCall, story: Story) -> str:
 Section = Callable[[Story], Iterator[Line]]
 __all__ = [
     "Asked", "Line", "Section", "Story", "checks", "done", "failures", "files", "found", "other_outputs", "outputs",
-    "plan", "sayings",
+    "plan", "running", "sayings",
 ]  # fmt: skip

@@ -27,6 +27,7 @@ class Tongue(msgspec.Struct, frozen=True):
     instructions: str
     rules: str
     plan: str
+    running: str
     files: str
     done: str
     checks: str
@@ -67,6 +68,7 @@ ENGLISH = Tongue(
     instructions="[instructions that came with the conversation, their beginning and what they demand]",
     rules="[rules that the person gave, verbatim]",
     plan="[plan, as last written]",
+    running="[still running, by the number or name to ask for it]",
     files="[files changed, with the newest change of each]",
     done="[done, oldest first]",
     checks="[checks, the newest run of each]",
@@ -106,6 +108,7 @@ JAPANESE = Tongue(
     instructions="[会話に付いてきた指示（冒頭と要求事項）]",
     rules="[利用者が定めた決まり（原文）]",
     plan="[計画（最新）]",
+    running="[実行中のもの（問い合わせ用の番号・名前）]",
     files="[変更したファイルと最新の変更]",
     done="[実施したこと（古い順）]",
     checks="[検査（それぞれ最新の実行）]",

@@ -62,6 +62,7 @@ _COMMANDS = ("command", "cmd", "script", "CommandLine", "code", "commands")
 _QUERIES = (
     "pattern", "query", "regex", "search_term", "q", "search_string", "search_query", "keyword", "queries",
 )  # fmt: skip
+_SESSIONS = ("session_id", "bash_id", "shell_id")
 _LISTS = ("todos", "plan", "items", "tasks", "todoList", "todo_list", "task_list")
 _ITEM = ("content", "step", "title", "subject", "description", "text", "task", "name")
 _WORDS = ("description", "prompt", "question", "task", "goal", "skill", "message", "thought", "questions")
@@ -101,6 +102,10 @@ class Use(msgspec.Struct, frozen=True, gc=False):
     """The running command that it waits for or types into, by its number."""
     task: tuple[str, str, str] | None = None
     """One task of a list that is kept piece by piece: its number, what it is, its state."""
+
+    def asks_for(self, handle: str) -> bool:
+        """Whether it is about something that runs on."""
+        return self.session == handle or handle in self.subject.split(", ")
 
     @property
     def path(self) -> str:
@@ -187,8 +192,9 @@ def _shell(tool: str, args: Mapping[str, Any]) -> Use:
     if "*** Begin Patch" in command:
         changes = tuple(_patched(command))
         return Use("patch", tool, ", ".join(change.path for change in changes), changes)
-    if not command and "session_id" in args:
-        return Use("shell", tool, str(args.get("chars") or "").strip(), session=str(args["session_id"]))
+    session = next((str(args[key]) for key in _SESSIONS if key in args), "")
+    if not command and session:
+        return Use("shell", tool, str(args.get("chars") or "").strip(), session=session)
     return Use("shell", tool, command)
 
 

@@ -131,6 +131,7 @@ def outline(story: Story, room: Room, measure: Measure) -> Outline:
     # A story stands in the place of what was found, and takes no more than that from the lists.
     left = whole = min(room.story - (min(taken, int(_FOUND * room.story)) if story.told else taken), spare)
     left -= _add(found, tongue.summary, summary(story), left // 3, measure)
+    left -= _add(found, tongue.running, list(sections.running(story)), left // 2, measure)
     wanted = [
         (name, lines, share * _weight(lines, share * left))
         for name, make, share in _SHARES
