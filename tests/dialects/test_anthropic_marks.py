@@ -157,3 +157,9 @@ def test_marks_change_no_other_byte_and_are_at_most_four(bodies, previous, syste
     assert in_blocks(request) == in_blocks(plain)
     assert len(places(request)) <= 4
     assert json.dumps([row.weight.wire for row in some]) == before
+
+
+def test_what_stands_before_the_models_first_words_gets_the_mark_that_is_left():
+    opening = (HELLO, user(text("the story so far")))
+    some = rows(*opening, assistant(use()), user(result(content=[text("a", **MARK)])))
+    assert places(marked(some, "m0", [text("Be brief.", **MARK)])) == ["system.0", "1.0", "3.0.in"]

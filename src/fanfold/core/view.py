@@ -13,7 +13,7 @@ from msgspec.structs import force_setattr
 
 from fanfold.core.budget import Budget
 from fanfold.core.edit import RECALL
-from fanfold.core.message import Call, Message, Result, Text, Thinking, text_of
+from fanfold.core.message import Call, Message, Opaque, Result, Text, Thinking, text_of
 from fanfold.core.record import Frame, Kept
 from fanfold.text.lines import RowLine, excerpt_of
 from fanfold.text.notebook import rows_table
@@ -134,6 +134,8 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     """The entries behind this row in which a person speaks; none behind what a person chose to hide."""
     told: Message | None = None
     """The message as the caller's own filters left it, if they changed it; no model gets more of it."""
+    instructs: bool = False
+    """Whether the client says here what holds: before the model first spoke, or by a setting such as more tools."""
     tokens: int = 0
     """What this row costs."""
     calls: tuple[str, ...] = ()
@@ -190,6 +192,8 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
         """Why no edit covers this row, whatever happens, or None."""
         if self.kind == "note":
             return "it is a note"
+        if self.instructs and any(map(is_setting, self.messages)):
+            return "it is a setting of the client"
         return "it is pinned" if self.pinned else None
 
     @property
@@ -203,6 +207,11 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
         if not self.is_reply or self.messages[-1].role != "assistant":
             return False
         return set(map(type, self.messages[-1].parts)) == {Thinking}
+
+
+def is_setting(message: Message) -> bool:
+    """Whether a client sets something here that only the provider reads, such as tools that it adds later."""
+    return message.role == "system" and any(isinstance(part, Opaque) for part in message.parts)
 
 
 def call_ids(messages: Iterable[Message]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -406,9 +415,10 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
             **dict.fromkeys(self.recalled, "the model has just looked it up again"),
             **({self.request.id: "it is the last request"} if self.request else {}),
             **newest,
+            **{row.id: "it is an instruction" for row in self.rows if row.instructs},
             **dict.fromkeys(self.fresh, "the model has not seen it yet"),
             **dict.fromkeys(self.exempt, "a person brought it back"),
-            **{row.id: str(row.stays) for row in self.rows if row.pinned or row.kind == "note"},
+            **{row.id: row.stays for row in self.rows if row.stays is not None},
         }
 
     @cached_property

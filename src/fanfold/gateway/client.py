@@ -24,7 +24,7 @@ class Client:
 
     def __init__(self, send: Any, receive: Any) -> None:
         self._send, self.receive = send, receive
-        self.started = self.gone = False
+        self.started = self.gone = self.satisfied = False
         self.status = 0
         self._is_stream = False
         self._tail = b"\n\n"

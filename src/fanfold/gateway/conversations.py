@@ -22,12 +22,14 @@ from fanfold.dialects.http.events import wire_bytes
 from fanfold.dialects.http.request import HttpRequest
 from fanfold.dialects.registry import dialect_named, facts, request_fields
 from fanfold.dialects.tools import function_names
+from fanfold.gateway.arrival import ArrivalClip
 from fanfold.gateway.clients import client_named
 from fanfold.gateway.compaction import Reference, asks_for_summary, expand, new_reference
 from fanfold.gateway.headers import Headers
 from fanfold.gateway.hidden import (
     HiddenRound,
     Rounds,
+    beside_added,
     may_recall,
     own_calls,
     put_back,
@@ -85,14 +87,15 @@ class Conversations:
     """The sessions of one store, for many tenants."""
 
     def __init__(self, store: str) -> None:
-        # Nothing is shaped on arrival: until a window forces it, a provider gets what the client sent.
-        self.pool = Pool(store, filters=(), recall=False)
+        self.pool = Pool(store, recall=False)
         self._names: OrderedDict[tuple[str, str, str], str] = OrderedDict()
         """The session that each claim and first message led to."""
         self._seen: OrderedDict[tuple[str, str], dict[str, tuple[int, str]]] = OrderedDict()
         """What was last sent of each session, by tenant and first message: most requests only add to it."""
         self._rounds: OrderedDict[tuple[str, str], Rounds] = OrderedDict()
         """What clients were not told, by tenant and session."""
+        self._clips: OrderedDict[tuple[str, str], ArrivalClip] = OrderedDict()
+        """What shapes the outputs that arrive in each session."""
         self._replies: OrderedDict[tuple[str, str], str] = OrderedDict()
         """The session in which each stored response was given, by tenant and the response's id."""
         self._summarized: OrderedDict[tuple[str, str], str] = OrderedDict()
@@ -104,9 +107,16 @@ class Conversations:
         client = self._clients.get((holder.tenant, name), "a client")
         chosen = {"window": holder.window, "strategy": holder.strategy, "labels": {"client": client}}
         given = {option: value for option, value in chosen.items() if value is not None}
+        given["filters"] = (self._clip(name, holder),)
         return self.pool.session(
             name, tenant=holder.tenant, dialect=request.dialect, model=request.model, **given
         )
+
+    def _clip(self, name: str, holder: Holder) -> ArrivalClip:
+        key = (holder.tenant, name)
+        clip = self._clips.get(key) or ArrivalClip()
+        _keep(self._clips, key, clip)
+        return clip
 
     def find(self, headers: Headers, holder: Holder, request: HttpRequest) -> str:
         """The name of the session that a request belongs to; a new one where it belongs to none."""
@@ -188,7 +198,9 @@ class Conversations:
         )
         with self._lease(name, holder, request) as chat:
             may = may_recall(request)
-            recalls = may and bool(edits_in(chat.view()))
+            view, clip = chat.view(), self._clip(name, holder)
+            recalls = may and bool(edits_in(view))
+            clip.fit(view, chat.pressure().room) if recalls else clip.rest()
             merged = chat.merge(with_recall_tools(whole) if recalls else whole.body)
             if may and not recalls and _is_due(chat, merged.params, holder.window):
                 recalls, merged = True, chat.merge(with_recall_tools(whole))
@@ -338,7 +350,7 @@ def compose(request: HttpRequest, sent: Mapping[str, Any]) -> dict[str, Any]:
     body |= {key: written[key] for key in ours & written.keys()}
     for key in _ELSEWHERE.get(request.dialect, ()):
         body.pop(key, None)
-    return body
+    return body if request.body.get("tools") else beside_added(body)
 
 
 def _is_due(chat: Session, params: Mapping[str, Any], window: int | None) -> bool:

@@ -71,14 +71,33 @@ async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -
     if managed.recalls and response.status == 200:
         await serve_rounds(gateway, exchange, client, response, managed)
         return
-    heard = Overheard.of(response, streams=managed.asked.streams)
+    listener = Listener(gateway, managed, Overheard.of(response, streams=managed.asked.streams))
     try:
-        await pass_on(response, client, managed.headers(), heard, said)
+        await pass_on(response, client, managed.headers(), listener, said)
     finally:
         if response.status == 200:
-            # Before the end, for whoever has the reply may ask again at once; and whole, even if the client goes.
-            await shield(record(gateway, managed, heard))
+            await listener.record()
     await client.end()
+
+
+class Listener:
+    """Whoever listens to a reply that passes by, and records it once."""
+
+    def __init__(self, gateway: Gateway, managed: Managed, heard: Overheard) -> None:
+        self._gateway, self._managed, self.heard = gateway, managed, heard
+        self._recorded = False
+
+    async def hear(self, piece: bytes) -> None:
+        """Take in what is about to pass. The end is recorded first, for whoever has the reply may ask again at once."""
+        self.heard.hear(piece)
+        if self.heard.ended:
+            await self.record()
+
+    async def record(self) -> None:
+        """Keep what was heard so far, whole even if the client goes."""
+        if not self._recorded:
+            self._recorded = True
+            await shield(record(self._gateway, self._managed, self.heard))
 
 
 # Read
@@ -192,7 +211,11 @@ def _bypass(gateway: Gateway, reason: str, error: Exception) -> Unmanaged:
 
 
 async def pass_on(
-    response: ClientResponse, client: Client, own: Headers, heard: Overheard | None = None, said: bytes = b""
+    response: ClientResponse,
+    client: Client,
+    own: Headers,
+    listener: Listener | None = None,
+    said: bytes = b"",
 ) -> None:
     """Pass a response on as it comes, byte for byte, after what was read of it; whoever listens hears it, too."""
     try:
@@ -202,9 +225,10 @@ async def pass_on(
         await client.start(response.status, [*headers, *own], is_stream=is_stream)
         await client.write(said)
         async for piece in response.content.iter_any():
+            if listener is not None:
+                await listener.hear(piece)
             await client.write(piece)
-            if heard is not None:
-                heard.hear(piece)
+            client.satisfied = listener is not None and listener.heard.ended
     except (ClientError, OSError) as error:
         if client.gone:
             raise

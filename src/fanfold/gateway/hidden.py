@@ -57,7 +57,8 @@ def may_recall(request: HttpRequest) -> bool:
     """Whether the model may get tools beside the client's: where it has some, and may choose among them freely."""
     body = request.body
     dialect = dialect_named(request.dialect)
-    names = function_names(dialect.frame((), dialect.split(body).tools), request.dialect)
+    tools = [*dialect.split(body).tools, *added_tools(body)]
+    names = function_names(dialect.frame((), tools), request.dialect)
     free = _is_free(body.get("tool_choice")) and body.get("n") in (None, 1) and _is_free(_gemini_mode(body))
     return bool(names) and RECALL.isdisjoint(names) and free
 
@@ -78,6 +79,29 @@ def with_recall_tools(request: HttpRequest) -> dict[str, Any]:
     tools = request.body.get("tools")
     listed = list(tools) if isinstance(tools, list | tuple) else []
     return {**request.body, "tools": [*listed, *definitions(request.dialect)]}
+
+
+def added_tools(body: Mapping[str, Any]) -> list[Any]:
+    """Tools that come as an item of the input, where newer codex has all of its own."""
+    items = body.get("input")
+    added = [item for item in items if _adds(item)] if isinstance(items, list) else []
+    return [tool for item in added for tool in item["tools"]]
+
+
+def _adds(item: Any) -> bool:
+    known = isinstance(item, Mapping) and item.get("type") == "additional_tools"
+    return known and isinstance(item.get("tools"), list)
+
+
+def beside_added(body: dict[str, Any]) -> dict[str, Any]:
+    """A written request whose own tools stand beside those that an item adds: a client that uses one uses no other."""
+    items, tools = body.get("input"), body.get("tools")
+    at = next((at for at, item in enumerate(items) if _adds(item)), None) if isinstance(items, list) else None
+    if not tools or at is None or not isinstance(items, list):
+        return body
+    item = {**items[at], "tools": [*items[at]["tools"], *tools]}
+    kept = {key: value for key, value in body.items() if key != "tools"}
+    return {**kept, "input": [*items[:at], item, *items[at + 1 :]]}
 
 
 def own_calls(reply: Reply) -> list[Any]:

@@ -11,6 +11,9 @@ from aiohttp import ClientResponse
 from fanfold.dialects.http.events import EVENTS, EventReader, event_reader
 from fanfold.gateway.safety import is_packed, unpacking
 
+_ENDS = frozenset({"message_stop", "response.completed", "response.failed", "response.incomplete"})
+_DONE = b"data: [DONE]"
+"""The last events of a stream: clients do not wait for more."""
 _MOST = 64 << 20
 """Of a reply that is longer, nothing is recorded."""
 
@@ -21,6 +24,8 @@ class Overheard:
     def __init__(self, kind: str | None, coding: str | None, *, streams: bool) -> None:
         self.is_stream = streams or (kind or "").startswith(EVENTS)
         self.events: list[Any] = []
+        self.ended = False
+        """Whether the client will take the reply for whole with what was heard."""
         self._reader: EventReader | None = event_reader(kind) if self.is_stream else None
         self._unpacking = unpacking(coding)
         self._deaf = is_packed(coding) and self._unpacking is None
@@ -49,7 +54,9 @@ class Overheard:
         if self._reader is None:
             self._pieces.append(piece)
             return
-        self.events += (read for event in self._reader.feed(piece) if isinstance(read := event.json(), dict))
+        new = [read for event in self._reader.feed(piece) if isinstance(read := event.json(), dict)]
+        self.events += new
+        self.ended = self.ended or _DONE in piece or any(event.get("type") in _ENDS for event in new)
 
     def body(self) -> Any:
         """The whole body, where it was no stream; None where it cannot be read."""

@@ -11,6 +11,7 @@ from fanfold.core.budget import Budget
 from fanfold.core.errors import BadSetting
 from fanfold.core.plan import Plan, Strategy, run
 from fanfold.core.view import View
+from fanfold.strategies.framing import framing
 from fanfold.strategies.handover.layers import digest, next_stretch
 from fanfold.strategies.handover.tools import Tools, tools_with
 from fanfold.strategies.moment import boundary
@@ -29,6 +30,9 @@ _LARGE, _LEAN = 36_000, 0.3
 """In a room larger than this the shares shrink, by this power: there, reading all again costs more than it brings."""
 _SMALL, _MORE = (10_000, 18_000), 1.6
 """In a room between these, a reduction stops so much earlier: there, what is told in brief is all that there is."""
+_FREED = 0.175
+"""So much of what the frame leaves a reduction in such a room frees at least. A large frame moves its end close to its
+start, and then one reduction would follow the other."""
 _PAYS = 1.0
 """Before the window forces it, a reduction waits until so much of what lies between start and end could go."""
 _SOFT, _HARD = (0.35, 0.7), 0.12
@@ -106,7 +110,7 @@ class Auto(msgspec.Struct, frozen=True):
         start, end = (_at(shares, self.thrift, view, budget) for shares in (_START, _END))
         if budget.cold:  # all is written anew in any case, so that an edit breaks nothing
             return view.tokens >= min(start, int(_COLD * end))
-        early = _SOFT[budget.room - view.frame.tokens > _LARGE] * (start - end)
+        early = _SOFT[budget.room - framing(view) > _LARGE] * (start - end)
         if view.tokens < start - early:
             return False
         hard = min(budget.ceiling, int(start + _HARD * (start - end)))
@@ -137,14 +141,15 @@ class Auto(msgspec.Struct, frozen=True):
     def _goal(self, view: View, budget: Budget) -> Budget:
         """The budget with the target that is aimed at: thrift's, also where the frame puts the other out of reach."""
         target = _at(_END, self.thrift, view, budget)
-        free = budget.room - view.frame.tokens
+        free = budget.room - framing(view)
         if _SMALL[0] < free < _SMALL[1] and self.thrift < 0.5:
-            target = int(view.frame.tokens + _MORE * (target - view.frame.tokens))
+            most = max(target, budget.ceiling - int(_FREED * free))
+            target = min(most, int(framing(view) + _MORE * (target - framing(view))))
         if not self.early:
             if budget.goal >= target:
                 return budget
             share = budget.goal / budget.room
-            target = min(target, int(max(budget.goal, view.frame.tokens + share * free)))
+            target = min(target, int(max(budget.goal, framing(view) + share * free)))
         return msgspec.structs.replace(budget, target=max(2, budget.billed(min(target, budget.ceiling))))
 
 
@@ -156,8 +161,8 @@ def _may_go(view: View) -> int:
 
 def _at(shares: tuple[float, float], thrift: float, view: View, budget: Budget) -> int:
     """Tokens of a view that takes a share of what the frame leaves."""
-    free = max(0, budget.room - view.frame.tokens)
+    free = max(0, budget.room - framing(view))
     share = shares[0] + (shares[1] - shares[0]) * thrift
     if thrift and free > _LARGE:
         share *= (_LARGE / free) ** _LEAN
-    return int(view.frame.tokens + share * free)
+    return int(framing(view) + share * free)

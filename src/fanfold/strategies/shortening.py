@@ -16,6 +16,7 @@ from fanfold.core.message import Call, Result
 from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import Row, View
 from fanfold.strategies.elide import Seen, outputs
+from fanfold.strategies.framing import framing
 from fanfold.strategies.handover.evidence import ended
 from fanfold.strategies.handover.names import (
     Known,
@@ -59,8 +60,8 @@ def shorten_outputs(
         excess = view.tokens - budget.goal
         if excess <= 0:
             return
-        going = list(_going(view, int(newest * (budget.room - view.frame.tokens)), excess))
-        told = _names(going, view, names * (budget.room - view.frame.tokens)) if going else {}
+        going = list(_going(view, int(newest * (budget.room - framing(view))), excess))
+        told = _names(going, view, names * (budget.room - framing(view))) if going else {}
         for one in going:
             view = yield Elide(
                 f"{one.row.id}#{one.number}", line_of(one, table, told.get((one.row.id, one.number), ()))
@@ -72,7 +73,7 @@ def shorten_outputs(
 def is_enough(view: View, budget: Budget, newest: float = NEWEST) -> bool:
     """Whether the target is reached where nothing but outputs is shortened."""
     excess = view.tokens - budget.goal
-    going = _going(view, int(newest * (budget.room - view.frame.tokens)), excess)
+    going = _going(view, int(newest * (budget.room - framing(view))), excess)
     return excess <= sum(one.tokens - _SMALLEST // 2 for one in going)
 
 
@@ -156,7 +157,7 @@ def shorten_arguments(*, newest: float = NEWEST) -> Strategy:
     def shorten_arguments(view: View, budget: Budget) -> Plan:
         excess = view.tokens - budget.goal
         refs = view.refs is not None
-        for one in list(_long(view, int(newest * (budget.room - view.frame.tokens)))):
+        for one in list(_long(view, int(newest * (budget.room - framing(view))))):
             if excess <= 0:
                 return
             before = view.tokens

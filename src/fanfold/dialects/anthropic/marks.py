@@ -2,6 +2,8 @@
 
 At most four: the caller's own win; else the end of tools and system prompt, the end of the stable body, and the
 end of the last request, where the cache is sure to hit. A mark finds what an earlier one left within 20 blocks.
+If one is left, it goes to the end of what stands before the model's first words: instructions, the first request and
+hand-overs stay when a reduction rewrites all that follows.
 """
 
 from __future__ import annotations
@@ -46,6 +48,9 @@ def mark(request: Body, end: BlockPlace, previous: BlockPlace | None) -> None:
     new = [] if frame else list(_frame_end(request))
     if not body and not whole:
         new += _body_ends(request["messages"], end, previous)
+    new += [
+        spot for spot in _opening_end(request["messages"]) if spot not in (*new, *(one for one, _ in kept))
+    ]
     long = any(_ttl(control) == "1h" for control in (whole, *(control for _, control in kept)))
     for spot in new[: MOST - bool(whole) - len(kept)]:
         _put(
@@ -124,6 +129,15 @@ def _body_ends(messages: Sequence[Body], end: BlockPlace, previous: BlockPlace |
             places.append(_carrier(messages, halfway))
     found = [Spot("messages", *place) for place in places if place is not None]
     return list(dict.fromkeys(found))
+
+
+def _opening_end(messages: Sequence[Body]) -> Iterator[Spot]:
+    """The end of what stands before the model's first words, if that is more than a request."""
+    first = next((at for at, message in enumerate(messages) if message["role"] == "assistant"), 0)
+    sizes = [len(blocks(message)) for message in messages[:first]]
+    place = _carrier(messages, BlockPlace(first - 1, sizes[-1] - 1)) if sum(sizes) > 1 else None
+    if place is not None:
+        yield Spot("messages", *place)
 
 
 def _carrier(messages: Sequence[Body], place: BlockPlace) -> BlockPlace | None:

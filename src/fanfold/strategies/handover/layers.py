@@ -19,6 +19,7 @@ from fanfold.core.message import Message, Result, Text
 from fanfold.core.plan import Plan, Strategy, ask
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
+from fanfold.strategies.framing import framing
 from fanfold.strategies.handover.first import first_request
 from fanfold.strategies.handover.names import Known, Sight, names_in, names_shown, ordered, see
 from fanfold.strategies.handover.past import Past, newest_of, past_of
@@ -151,7 +152,7 @@ def _spared(
 ) -> tuple[list[Row], int]:
     """The rows that stay, and the room of the next hand-over: another layer behind those that stand, or one in the
     place of all of them."""
-    free = max(budget.goal - view.frame.tokens, _least(budget.room - view.frame.tokens, plain=plain))
+    free = max(budget.goal - framing(view), _least(budget.room - framing(view), plain=plain))
     share = memory * (_MORE if _is_small(view, budget) else 1.0)
     most = int((max(memory, _SPEECH) if plain else share) * max(0, free))
     left = most - sum(row.tokens for row in layers)
@@ -195,7 +196,7 @@ def _fill(
 
 def _is_small(view: View, budget: Budget) -> bool:
     """Whether the frame leaves little room."""
-    return budget.room - view.frame.tokens < _LITTLE
+    return budget.room - framing(view) < _LITTLE
 
 
 def written(view: View) -> list[Row]:

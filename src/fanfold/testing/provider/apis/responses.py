@@ -111,14 +111,28 @@ def _call(order: Order, nth: int, place: int, bound: int | None) -> Wire:
         head = {"id": order.name.item("tsc", place, bound), "type": "tool_search_call", "execution": "client"}
         call = {"call_id": order.name.call("call_", nth), "arguments": dict(args), "status": "completed"}
         return {**head, **call}
-    head = {"id": order.name.item("fc", place, bound), "type": "function_call"}
-    call = {"call_id": order.name.call("call_", nth), "name": name, "arguments": canonical(dict(args))}
-    return {**head, **call, "status": "completed"}
+    where, tool = _defined(order.request.body, name)
+    custom = tool.get("type") == "custom"
+    prefix, kind = ("ctc", "custom_tool_call") if custom else ("fc", "function_call")
+    head = {"id": order.name.item(prefix, place, bound), "type": kind}
+    said = {"input": str(args.get("input", ""))} if custom else {"arguments": canonical(dict(args))}
+    call = {"call_id": order.name.call("call_", nth), "name": name, **said, "status": "completed"}
+    return {**head, **call, **({"namespace": where} if where else {})}
+
+
+def _defined(body: Wire, name: str) -> tuple[str, Wire]:
+    """The namespace and the definition of a tool: among the request's, or those that an item of the input adds."""
+    added = [tool for item in objects(body.get("input")) for tool in objects(item.get("tools"))]
+    listed = [*objects(body.get("tools")), *added]
+    spaces = [("", listed)] + [(str(space.get("name")), objects(space.get("tools"))) for space in listed]
+    found = ((where, tool) for where, tools in spaces for tool in tools if tool.get("name") == name)
+    return next(found, ("", {}))
 
 
 def _usage(order: Order, items: list[Wire]) -> Wire:
     called = [item["name"] + item["arguments"] for item in items if item["type"] == "function_call"]
     called += [canonical(item["arguments"]) for item in items if item["type"] == "tool_search_call"]
+    called += [item["name"] + item["input"] for item in items if item["type"] == "custom_tool_call"]
     output = order.spoken_tokens(order.turn.text, *called) + order.thought_tokens
     return {
         "input_tokens": order.bill.total,
@@ -145,6 +159,7 @@ def _item_story(place: int, item: Wire) -> Iterator[Wire]:
         "reasoning": {"summary": []},
         "message": {"content": []},
         "function_call": {"arguments": ""},
+        "custom_tool_call": {"input": ""},
         "tool_search_call": {},
     }
     opened = {**item, **blank[item["type"]]}
@@ -183,10 +198,16 @@ def _call_story(where: Wire, item: Wire) -> Iterator[Wire]:
     yield {"type": "response.function_call_arguments.done", **where, **told}
 
 
+def _custom_story(where: Wire, item: Wire) -> Iterator[Wire]:
+    for piece in pieces(item["input"]):
+        yield {"type": "response.custom_tool_call_input.delta", **where, "delta": piece}
+    yield {"type": "response.custom_tool_call_input.done", **where, "input": item["input"]}
+
+
 def _search_story(where: Wire, item: Wire) -> Iterator[Wire]:
     """A search for tools comes whole."""
     yield from ()
 
 
 TOLD_AS = {"reasoning": _reasoning_story, "message": _message_story, "function_call": _call_story}
-TOLD_AS |= {"tool_search_call": _search_story}
+TOLD_AS |= {"tool_search_call": _search_story, "custom_tool_call": _custom_story}

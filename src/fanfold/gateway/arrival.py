@@ -1,0 +1,48 @@
+"""Outputs that arrive in a conversation that is being reduced.
+
+Until its first edit nothing of a conversation is shaped. From then on its window is known to be too small for it. An
+output that alone takes more than a fifth of what the client's own prompt leaves free would push out everything else,
+and the provider's prompt cache with it. It is shown in part, as in the library, and the model can read on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from fanfold.core.view import View
+from fanfold.outputs.filters import clip_within
+from fanfold.outputs.filters.clip import Clip
+from fanfold.strategies.framing import framing
+
+_BYTES = 4
+"""Bytes of a token, as `clip_within` reckons; some models have more tokens for the same text."""
+_LEAST = 2_048
+"""So many bytes of a clipped output are shown at least: a model has to see what it is."""
+
+
+class ArrivalClip:
+    """A filter that clips only while it has a clip: one for each session, set before a history is merged."""
+
+    name = "clip"
+    shortens = True
+
+    def __init__(self) -> None:
+        self._clip: Clip | None = None
+
+    def __call__(self, text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
+        """What is shown of an output; None for all of it."""
+        return self._clip(text, tool, arguments) if self._clip is not None else None
+
+    def fit(self, view: View, room: int) -> None:
+        """Clip what takes more than about a fifth of what instructions and tools leave of the room."""
+        density = min(1.0, view.size / max(1, _BYTES * view.tokens))
+        clip = clip_within(int(max(0, room - framing(view)) * density))
+        shown = clip.shown and min(clip.size, max(_LEAST, clip.shown))
+        self._clip = replace(clip, shown=shown)
+
+    def rest(self) -> None:
+        """Leave what arrives as it is."""
+        self._clip = None
