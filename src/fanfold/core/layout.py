@@ -22,7 +22,7 @@ from fanfold.core.edit import (
 )
 from fanfold.core.log import Log
 from fanfold.core.message import Message, text_of, user
-from fanfold.core.view import Kind, Row, Scale, View, Weight, is_setting, sum_up, weigh
+from fanfold.core.view import Kind, Row, Scale, View, Weight, sum_up, weigh
 
 
 def show(log: Log, tip: str | None, version: int, scale: Scale, title: str = "") -> View:
@@ -69,7 +69,9 @@ class Layout:
                 known = self.weights[id] = (body, self.scale.message(message))
             asked = (id,) if message.is_request else ()
             row = Row(id=id, kind="entry", messages=(message,), weight=known[1], covers=(id,), asked=asked)
-            if message.role == "system" and (is_setting(message) or not any(map(_has_reply, self.rows))):
+            if row.sets or (
+                row.role == "system" and not any(one.is_reply or one.replied for one in self.rows)
+            ):
                 row = replace(row, instructs=True)
             self.rows.insert(self._place(row), row)
             self._total = self._total + row.weight if self._total is not None else None
@@ -162,10 +164,6 @@ class Layout:
             total=self._total,
             **beside,
         )
-
-
-def _has_reply(row: Row) -> bool:
-    return row.is_reply or row.replied
 
 
 def _is_lost(pin: Pin, gone: Sequence[Row], rows: Iterable[Row], log: Log) -> bool:
@@ -276,7 +274,7 @@ def _cover(rows: Sequence[Row], decision: Decision, edit: Cover, scale: Scale, l
         why=(decision.id,),
         reason=decision.why,
         tip=decision.at,
-        replied=any(map(_has_reply, hit)),
+        replied=any(row.is_reply or row.replied for row in hit),
         instructs=kind == "mend" and any(map(attrgetter("instructs"), hit)),
         asked=() if decision.by == "person" else tuple([id for row in hit for id in row.asked]),
     )

@@ -192,9 +192,12 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
         """Why no edit covers this row, whatever happens, or None."""
         if self.kind == "note":
             return "it is a note"
-        if self.instructs and any(map(is_setting, self.messages)):
-            return "it is a setting of the client"
-        return "it is pinned" if self.pinned else None
+        return "it is pinned" if self.pinned else "it is a setting of the client" if self.sets else None
+
+    @property
+    def sets(self) -> bool:
+        """Whether a client sets something here that only the provider reads, such as tools that it adds later."""
+        return self.role == "system" and any(isinstance(part, Opaque) for part in self.messages[0].parts)
 
     @property
     def compacts(self) -> bool:
@@ -207,11 +210,6 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
         if not self.is_reply or self.messages[-1].role != "assistant":
             return False
         return set(map(type, self.messages[-1].parts)) == {Thinking}
-
-
-def is_setting(message: Message) -> bool:
-    """Whether a client sets something here that only the provider reads, such as tools that it adds later."""
-    return message.role == "system" and any(isinstance(part, Opaque) for part in message.parts)
 
 
 def call_ids(messages: Iterable[Message]) -> tuple[tuple[str, ...], tuple[str, ...]]:
