@@ -69,9 +69,7 @@ class Layout:
                 known = self.weights[id] = (body, self.scale.message(message))
             asked = (id,) if message.is_request else ()
             row = Row(id=id, kind="entry", messages=(message,), weight=known[1], covers=(id,), asked=asked)
-            if row.sets or (
-                row.role == "system" and not any(one.is_reply or one.replied for one in self.rows)
-            ):
+            if row.sets or (row.role == "system" and not any(r.is_reply or r.replied for r in self.rows)):
                 row = replace(row, instructs=True)
             self.rows.insert(self._place(row), row)
             self._total = self._total + row.weight if self._total is not None else None
