@@ -9,7 +9,7 @@ PIP = .venv/bin/python -m pip install --quiet --quiet --disable-pip-version-chec
 COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-model test-integrations release-check lint types bench bench-peers bench-recorded docs pages lock clean
+.PHONY: help demo test test-all test-model test-clients test-integrations release-check lint types bench bench-peers bench-recorded docs pages lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -32,6 +32,9 @@ release-check: .venv/.test .venv/.docs ## what has to hold before a release: ver
 
 test-integrations: .venv/.test ## fanfold in each framework, in its own environment [ONLY=langchain]
 	@.venv/bin/python scripts/test_integrations.py $(ONLY)
+
+test-clients: .venv/.test ## codex and Claude Code from npm, unchanged, behind the gateway, with loopback only
+	@.venv/bin/python scripts/run_clients.py
 
 lint: .venv/.test ## ruff: mistakes and layout
 	@.venv/bin/ruff check --quiet .
@@ -81,7 +84,7 @@ lock: .venv/bin/python ## choose new versions for requirements/*.txt
 	  $(COMPILE) $$pins --upgrade --extra $$(echo $$name | tr _ -) --output-file requirements/integrations/$$name.txt; done
 
 clean: ## remove the environment and everything that was built
-	rm -rf .venv .browser .venv-model .venv-peers .venv-integrations .cache-peers site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .clients .browser .venv-model .venv-peers .venv-integrations .cache-peers site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/bin/python:
 	@echo "making .venv"

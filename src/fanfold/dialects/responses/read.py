@@ -38,6 +38,8 @@ _ARGUMENTS = dict.fromkeys(ASKING, "arguments") | {
     "computer_call": "action",
 }
 _SETTINGS = frozenset({"additional_tools", "configuration_update", "compaction_trigger"})
+_AGENT = "agent_message"
+"""What another agent of codex says to this one."""
 _WORDS = frozenset({"input_text", "output_text", "text", "summary_text", "reasoning_text"})
 _LOCAL = frozenset({"parsed", "parsed_arguments"})
 """Fields that the official SDK adds to what the server said; the server refuses them."""
@@ -93,7 +95,7 @@ def kind_of(item: Mapping[str, Any]) -> str:
 def speaker(item: Mapping[str, Any]) -> Role:
     """Who an item comes from: the model, unless it is a message of someone else, an output or a setting."""
     kind = kind_of(item)
-    if kind == "message":
+    if kind in ("message", _AGENT):
         return ROLES.get(str(item.get("role")), "user")
     if kind.endswith("_output") or kind == APPROVAL:
         return "tool"
@@ -114,7 +116,7 @@ def pairs(item: Any) -> bool:
 
 
 def _parts(item: Item, kind: str) -> tuple[Content | Call | Result | Thinking, ...]:
-    if kind == "message":
+    if kind in ("message", _AGENT):
         return read_content(item.get("content"))
     if kind == "reasoning":
         # The summary is what can be read; open models show the whole reasoning as content.

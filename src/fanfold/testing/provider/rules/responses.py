@@ -34,7 +34,7 @@ MODEL_MADE |= {
 }
 MODEL_MADE |= {"compaction", "compaction_summary", "program"}
 OTHERS = {"message", "item_reference", "mcp_approval_response", "tool_search_output", "additional_tools"}
-OTHERS |= {"compaction_trigger", "configuration_update", "program_output"}
+OTHERS |= {"agent_message", "compaction_trigger", "configuration_update", "program_output"}
 KINDS = tuple(sorted({*MODEL_MADE, *OUTPUTS, *OTHERS}))
 ROLES = ("assistant", "system", "developer", "user")
 SAID = ("output_text", "refusal")

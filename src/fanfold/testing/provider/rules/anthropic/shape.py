@@ -67,11 +67,12 @@ def messages_are_given(body: Wire, terms: JudgeTerms) -> Refusals:
 
 @rule
 def messages_are_objects(body: Wire, terms: JudgeTerms) -> Refusals:
-    """A message is an object with nothing but a role and content."""
+    """A message is an object with nothing but a role and content; one of the system may set the effort, too."""
     for at, message in enumerate(body["messages"]):
         if not isinstance(message, dict):
             yield Rejection(f"messages.{at}: Input should be a valid dictionary")
-        extra = next((key for key in message if key not in ("role", "content")), None)
+        known = ("role", "content", *(("output_config",) if message.get("role") == "system" else ()))
+        extra = next((key for key in message if key not in known), None)
         if extra is not None:
             yield Rejection(f"messages.{at}.{extra}: Extra inputs are not permitted")
 
@@ -162,10 +163,14 @@ def system_messages_are_in_place(body: Wire, terms: JudgeTerms) -> Refusals:
 
 @rule
 def content_is_not_empty(body: Wire, terms: JudgeTerms) -> Refusals:
-    """Every message but a final assistant message has content."""
+    """Every message but a final assistant message has content, or sets something."""
     last = len(body["messages"]) - 1
     for at, message in with_places(body["messages"]):
-        if not message["content"] and not (at == last and message["role"] == "assistant"):
+        if (
+            not message["content"]
+            and "output_config" not in message
+            and not (at == last and message["role"] == "assistant")
+        ):
             text = "all messages must have non-empty content except for the optional final assistant message"
             yield Rejection(f"messages.{at}: {text}")
 
