@@ -81,5 +81,5 @@ def test_a_view_says_why_they_stay():
     with fanfold.open("run", window=WINDOW, dialect="openai.responses") as chat:
         chat.merge(list(in_responses(2)))
         view = chat.view()
-        assert view.keeps(view.rows[0]) == "it is a setting of the client"
+        assert view.keeps(view.rows[0]) == "it is an instruction"
         assert view.keeps(view.rows[1]) == "it is an instruction"

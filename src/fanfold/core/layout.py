@@ -21,7 +21,7 @@ from fanfold.core.edit import (
     with_elided,
 )
 from fanfold.core.log import Log
-from fanfold.core.message import Message, text_of, user
+from fanfold.core.message import Message, Opaque, text_of, user
 from fanfold.core.view import Kind, Row, Scale, View, Weight, sum_up, weigh
 
 
@@ -69,7 +69,8 @@ class Layout:
                 known = self.weights[id] = (body, self.scale.message(message))
             asked = (id,) if message.is_request else ()
             row = Row(id=id, kind="entry", messages=(message,), weight=known[1], covers=(id,), asked=asked)
-            if row.sets or (row.role == "system" and not any(r.is_reply or r.replied for r in self.rows)):
+            sets = row.role == "system" and any(isinstance(part, Opaque) for part in message.parts)
+            if sets or (row.role == "system" and not any(r.is_reply or r.replied for r in self.rows)):
                 row = replace(row, instructs=True)
             self.rows.insert(self._place(row), row)
             self._total = self._total + row.weight if self._total is not None else None

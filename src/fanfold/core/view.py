@@ -13,7 +13,7 @@ from msgspec.structs import force_setattr
 
 from fanfold.core.budget import Budget
 from fanfold.core.edit import RECALL
-from fanfold.core.message import Call, Message, Opaque, Result, Text, Thinking, text_of
+from fanfold.core.message import Call, Message, Result, Text, Thinking, text_of
 from fanfold.core.record import Frame, Kept
 from fanfold.text.lines import RowLine, excerpt_of
 from fanfold.text.notebook import rows_table
@@ -192,12 +192,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
         """Why no edit covers this row, whatever happens, or None."""
         if self.kind == "note":
             return "it is a note"
-        return "it is pinned" if self.pinned else "it is a setting of the client" if self.sets else None
-
-    @property
-    def sets(self) -> bool:
-        """Whether a client sets something here that only the provider reads, such as tools that it adds later."""
-        return self.role == "system" and any(isinstance(part, Opaque) for part in self.messages[0].parts)
+        return "it is pinned" if self.pinned else "it is an instruction" if self.instructs else None
 
     @property
     def compacts(self) -> bool:
@@ -413,7 +408,6 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
             **dict.fromkeys(self.recalled, "the model has just looked it up again"),
             **({self.request.id: "it is the last request"} if self.request else {}),
             **newest,
-            **{row.id: "it is an instruction" for row in self.rows if row.instructs},
             **dict.fromkeys(self.fresh, "the model has not seen it yet"),
             **dict.fromkeys(self.exempt, "a person brought it back"),
             **{row.id: row.stays for row in self.rows if row.stays is not None},
