@@ -40,8 +40,8 @@ class Checking(Memory):
     def keep_checkpoint(self, tenant: str, session: str, seq: int, checkpoint: Checkpoint) -> None:
         self.kept[session] = (seq, self.coding.checkpoint(checkpoint))
 
-    def erase(self, *args: Any) -> None:
-        super().erase(*args)
+    def erase(self, *args: Any, **rest: Any) -> None:
+        super().erase(*args, **rest)
         self.kept.clear()
 
     def copy(self, *, checkpoints: bool) -> "Checking":

@@ -413,14 +413,19 @@ def test_a_new_session_does_not_take_the_lines_of_one_that_was_lost_for_its_own(
     assert store.load("default", "new").seq < 5
 
 
-def test_nothing_is_deleted_while_a_session_cannot_be_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damage", ["UPDATE session SET name = x'ff00fe'", "DELETE FROM session"])
+def test_nothing_is_deleted_that_a_session_names_which_cannot_be_read(tmp_path: Path, damage: str) -> None:
     """(19.5) Its blobs are in use, for all that anybody knows."""
     store = kept(tmp_path)
-    change(store, "UPDATE session SET name = x'ff00fe'")
-    blob = store.put_blob("default", [b"unused"])
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        chat.add(calls("c1"))
+        chat.answer("c1", "a line\n" * 200_000)
+    change(store, damage)
+    used = store.blobs("default")
+    assert used
     with pytest.raises(fanfold.Corrupt):
-        store.drop_blobs("default", [blob.id])
-    assert b"".join(store.get_blob("default", blob.id)) == b"unused"
+        store.drop_blobs("default", [blob.id for blob in used])
+    assert store.blobs("default") == used
     assert store.sessions("default") == []
 
 

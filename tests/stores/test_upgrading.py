@@ -129,7 +129,7 @@ def test_a_schema_from_before_is_read_and_bound_to_its_places(
     assert b"".join(store.get_blob("default", blob.id, 2, 7)) == b"small"
     assert fanfold.doctor(store).findings == ()
     with psycopg.connect(url, autocommit=True) as other:
-        assert other.execute(f"SELECT format FROM {schema}.seal").fetchone() == (3,)  # type: ignore[arg-type]
+        assert other.execute(f"SELECT format FROM {schema}.seal").fetchone() == (4,)  # type: ignore[arg-type]
     with Pool(store, window=9_000) as pool:
         assert pool.find(GREETING, dialect="openai.chat").session == "run"
 

@@ -18,11 +18,19 @@ from fanfold.core.record import Answered, Edited, Erased, Kept, Record, Replaced
 from fanfold.core.tree import Entry
 from fanfold.dialects.rules import MADE_UP
 from fanfold.outputs.recall import ref_of
-from fanfold.session.gc import destroy, entries_ever, named_damage, read_log, renew_sessions, without_content
+from fanfold.session.gc import (
+    destroy,
+    entries_ever,
+    named_damage,
+    read_log,
+    renew_sessions,
+    scouring,
+    without_content,
+)
 from fanfold.session.state import State
 from fanfold.session.traces import notes_from
 from fanfold.session.undo import entry_named
-from fanfold.stores.store import Hold, Tenant
+from fanfold.stores.store import Hold, Scrub, Tenant
 
 
 def erase(state: State, name: str, reason: str) -> str:
@@ -36,7 +44,7 @@ def erase(state: State, name: str, reason: str) -> str:
     kept = state.log.kept.get(name) if isinstance(name, str) else None
     id = kept.entry if kept is not None and kept.is_part else entry_named(state, name)
     tenant = state.terms.tenant
-    with renew_sessions(tenant):
+    with renew_sessions(tenant), scouring(tenant):
         held = [hold for entry in (*copies_of(tenant, id), id) for hold in _destroy(state, entry, reason)]
     if held:
         raise _busy(tenant.name, held[-1])
@@ -55,12 +63,13 @@ def _busy(tenant: str, hold: Hold) -> Busy:
 def _destroy(state: State, id: str, reason: str) -> list[Hold]:
     """Destroy the content of one entry; returns who is about to need its blobs, which therefore stay."""
     tenant, store = state.terms.tenant, state.terms.tenant.store
-    sessions = store.sessions(tenant.name)
+    sessions = store.referring(tenant.name, [id])
     records = [record for session in sessions for record in store.load(tenant.name, session).records]
     kept = (record for record in records if isinstance(record, Kept) and record.entry == id)
     blobs = {blob for record in kept for blob in record.blobs}
     bodies = (tenant.tree[id].message, *_bodies(records, id))
-    destroy(tenant, id, reason, lambda session, records: _scrub(state, session, records, id, bodies))
+    scrub: Scrub = lambda session, records: _scrub(state, session, records, id, bodies)  # noqa: E731
+    destroy(tenant, id, reason, scrub, also=state.terms.name)
     return store.drop_blobs(tenant.name, blobs) if blobs else []
 
 
@@ -308,8 +317,11 @@ _FOUND = re.compile(r"^([om]\d+):\d+:", re.MULTILINE)
 
 
 def copies_of(tenant: Tenant, id: str) -> tuple[str, ...]:
-    """The entries of a tenant's sessions in which a recall tool gave back some of an entry, or of such an answer."""
-    logs = [read_log(tenant, session) for session in tenant.store.sessions(tenant.name)]
+    """The entries of a tenant's sessions in which a recall tool gave back some of an entry, or of such an answer.
+
+    All of them are in sessions that have the entry: a recall tool gives back what its own session has.
+    """
+    logs = [read_log(tenant, session) for session in tenant.store.referring(tenant.name, [id])]
     found: dict[str, None] = {}
     todo = [id]
     while todo:

@@ -93,6 +93,15 @@ def renew_sessions(tenant: Tenant) -> Iterator[None]:
         other.renew()
 
 
+@contextmanager
+def scouring(tenant: Tenant) -> Iterator[None]:
+    """Leave nothing in the store of what was destroyed inside, also if it was done by half."""
+    try:
+        yield
+    finally:
+        tenant.store.scour()
+
+
 def read_log(tenant: Tenant, session: str) -> Log:
     """What a session of the tenant recorded, as the store has it."""
     with named_damage(session):
@@ -185,7 +194,7 @@ def _delete(
     """Delete what nobody needs since the logs were read; returns what is gone."""
     if outputs:
         seen = {name: len(log.records) for name, log in logs.items()}
-        with renew_sessions(tenant):
+        with renew_sessions(tenant), scouring(tenant):
             outputs = [output for output in outputs if _erase(tenant, output, seen)]
     doomed = {blob.id for blob in blobs}
     held = {hold.blob for hold in tenant.store.drop_blobs(tenant.name, doomed)} if doomed else set()
@@ -227,7 +236,7 @@ def _needs(record: Record, entry: str) -> bool:
             return False
 
 
-def destroy(tenant: Tenant, entry: str, reason: str, scrub: Scrub) -> None:
+def destroy(tenant: Tenant, entry: str, reason: str, scrub: Scrub, *, also: str | None = None) -> None:
     """Put a stub in an entry's place, in the store and here; here only if the store did.
 
     It knows the echoes of all bodies that clients had sent in that place. They are looked for where nobody else can
@@ -236,7 +245,7 @@ def destroy(tenant: Tenant, entry: str, reason: str, scrub: Scrub) -> None:
     whole = tenant.tree[entry]
     echoes: frozenset[str] = frozenset()
     try:
-        while more := _put_stub(tenant, whole, tenant.tree.erase(entry, reason, echoes), scrub):
+        while more := _put_stub(tenant, whole, tenant.tree.erase(entry, reason, echoes), scrub, also):
             echoes |= more
     except BaseException:
         # Perhaps only what follows the erasure failed: then the store has the stub already.
@@ -254,7 +263,7 @@ class _UnknownEchoes(Exception):
         self.echoes = echoes
 
 
-def _put_stub(tenant: Tenant, whole: Entry, stub: Entry, scrub: Scrub) -> frozenset[str]:
+def _put_stub(tenant: Tenant, whole: Entry, stub: Entry, scrub: Scrub, also: str | None) -> frozenset[str]:
     """Put a stub in the place of an entry, if it knows all echoes; returns those that it does not."""
 
     def checked(session: str, records: Sequence[Record]) -> Sequence[Record | None] | None:
@@ -266,7 +275,7 @@ def _put_stub(tenant: Tenant, whole: Entry, stub: Entry, scrub: Scrub) -> frozen
         return scrub(session, records)
 
     try:
-        tenant.store.erase(tenant.name, stub, checked)
+        tenant.store.erase(tenant.name, stub, checked, also=also)
     except _UnknownEchoes as found:
         return found.echoes
     return frozenset()

@@ -298,13 +298,14 @@ class _Import:
         known = {*self.erased_here, *self.came_before}
         stubs = tuple(stub for stub in self.erased_there if stub.id not in known)
         if stubs:
-            yield Batch((), stubs)
+            yield Batch((), stubs, passed=tuple(stub.id for stub in stubs))
         for some in self.waiting.some():
             whole = [one for one in some if isinstance(one, Entry)]
             entries = tuple(one for one in whole if one.id not in known)
             restored = tuple(one for one in whole if one.id in self.came_before)
             records = tuple(self._rename_blobs(one) for one in some if not isinstance(one, Entry))
-            yield Batch(records, entries, restored, prefixes=tuple(map(self._prefix, records)))
+            prefixes, passed = tuple(map(self._prefix, records)), tuple(one.id for one in whole)
+            yield Batch(records, entries, restored, prefixes, passed=passed)
 
     def _prefix(self, record: Record) -> int | None:
         """Where a record moves the head to."""

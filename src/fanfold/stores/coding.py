@@ -36,8 +36,10 @@ T = TypeVar("T")
 Dialects = Callable[[str], Dialect]
 BOUND = 2
 """The format since which everything is bound to its place."""
-FORMAT = 3
-"""The format in which every entry has the present echo, and a prefix."""
+ECHOED = 3
+"""The format since which every entry has the present echo, and a prefix."""
+FORMAT = 4
+"""The format in which sessions are found by what they name."""
 
 
 class _KeptEntry(msgspec.Struct, frozen=True, array_like=True):

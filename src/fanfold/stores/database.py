@@ -22,6 +22,8 @@ OURS = 0x66616E66
 """Written into the file's head, so that another program's database is never touched: `fanf`."""
 _JOURNAL = 4_000
 """Pages that the journal holds before it is moved into the file: 16 MiB. Moving it is what waits for the disk."""
+_OVERWRITING = 9
+"""The schema since which whatever is deleted is overwritten."""
 _CACHE = -16_000
 """KiB of pages in memory: enough for the ids of a few hundred thousand messages."""
 _left_behind: list[sqlite3.Connection] = []
@@ -59,6 +61,11 @@ class Database:
     def do_many(self, name: str, values: Iterable[tuple[Any, ...]]) -> int:
         """Run a statement for each of many rows, and say how many it changed."""
         return self._run(lambda it: it.executemany(statement("sqlite", name), values).rowcount)
+
+    def on_table(self, name: str, table: str, *values: Any) -> list[tuple[Any, ...]]:
+        """What a statement finds that is about a table of this name."""
+        sql = statement("sqlite", name).replace("{table}", table)
+        return self._run(lambda it: it.execute(sql, values).fetchall())
 
     def plain(self, sql: str) -> list[tuple[Any, ...]]:
         """Run a sentence of SQLite's own: a pragma, the bounds of a transaction."""
@@ -116,22 +123,6 @@ class Database:
     def in_transaction(self) -> bool:
         """Whether `writing` is under way."""
         return self._connection is not None and self._connection.in_transaction
-
-    @contextmanager
-    def overwriting(self) -> Iterator[None]:
-        """What is deleted inside is overwritten."""
-        self.plain("PRAGMA secure_delete = ON")
-        try:
-            yield
-        finally:
-            self.plain("PRAGMA secure_delete = OFF")
-
-    def scour(self) -> None:
-        """Leave nothing of what was deleted: neither in the file's free space nor in the journal beside it."""
-        with self.lock:
-            self.empty_journal()
-            self.plain("VACUUM")
-            self.empty_journal()
 
     def empty_journal(self) -> None:
         """Move the journal into the file, and cut it to nothing."""
@@ -236,6 +227,7 @@ class Database:
                 if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                     raise
             time.sleep(0.005)
+        connection.execute("PRAGMA secure_delete = ON")  # what is deleted is overwritten
         connection.execute(f"PRAGMA synchronous = {self._durability}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {_JOURNAL}")
         connection.execute(f"PRAGMA cache_size = {_CACHE}")
@@ -244,6 +236,8 @@ class Database:
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         """Bring the file to the present schema; whoever comes second finds it done."""
+        if 0 < _number(connection, "user_version") < _OVERWRITING:
+            connection.execute("VACUUM")  # free pages keep what an earlier release deleted
         connection.execute("BEGIN IMMEDIATE")
         seen = _number(connection, "user_version")
         self._refuse_foreign(connection, seen)

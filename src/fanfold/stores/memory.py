@@ -12,6 +12,7 @@ import msgspec
 from fanfold.core.record import Record, versions
 from fanfold.core.tree import Entry
 from fanfold.stores.checkpoint import Checkpoint
+from fanfold.stores.references import head_number, named_beside, numbers
 from fanfold.stores.store import (
     READ_AT_ONCE,
     TRACKS,
@@ -51,6 +52,8 @@ class Memory(Tenants):
         self._heads: dict[tuple[str, str], int] = {}
         """Where each session stands."""
         self._summaries: dict[tuple[str, str], Summary] = {}
+        self._referring: dict[tuple[str, int], dict[str, None]] = {}
+        """The sessions that name a message or a blob."""
         self._lock = threading.RLock()
 
     def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
@@ -83,6 +86,10 @@ class Memory(Tenants):
             if prefix is not None:
                 self._tracks.setdefault((tenant, prefix), {})[key[1]] = None
                 self._heads[key] = prefix
+        heads = (head_number(record) for record in batch.records)
+        for number in (*heads, *numbers((*named_beside(batch.records), *batch.passed))):
+            if number is not None:
+                self._referring.setdefault((tenant, number), {})[key[1]] = None
         if batch.summary is not None:
             self._summaries[key] = msgspec.structs.replace(batch.summary, name=key[1])
         return Stored((), len(lines), self._version(key), was)
@@ -141,12 +148,19 @@ class Memory(Tenants):
             names = self.sessions(tenant)
             return [self._summaries.get((tenant, name)) or self.summarize(tenant, name) for name in names]
 
-    def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
-        """Put a stub in an entry's place, and scrub all sessions."""
+    def referring(self, tenant: str, ids: Collection[str]) -> list[str]:
+        """The sessions whose records name any of some entries or blobs."""
         with self._lock:
+            found = (self._referring.get((tenant, number), {}) for number in numbers(ids))
+            return sorted({session for sessions in found for session in sessions})
+
+    def erase(self, tenant: str, stub: Entry, scrub: Scrub, *, also: str | None = None) -> None:
+        """Put a stub in an entry's place, and scrub the sessions that name it."""
+        with self._lock:
+            named = {*self.referring(tenant, [stub.id]), *([] if also is None else [also])}
             scrubbed = {
                 (tenant, session): lines
-                for session in self.sessions(tenant)
+                for session in sorted(named)
                 if (lines := self._scrubbed(tenant, session, scrub)) is not None
             }
             self._entries[(tenant, stub.id)] = stub
@@ -202,7 +216,7 @@ class Memory(Tenants):
     def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[Hold]:
         """Delete blobs that nobody needs."""
         with self._lock:
-            doomed = set(ids).difference(referred_to(self, tenant))
+            doomed = set(ids).difference(referred_to(self, tenant, self.referring(tenant, ids)))
             held = [
                 Hold(blob, holder, since)
                 for (owner, holder, blob), since in self._held.items()

@@ -21,6 +21,7 @@ from fanfold.stores.blobs import BlobIntake, Spool, blob_place
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.coding import (
     BOUND,
+    ECHOED,
     FORMAT,
     Dialects,
     Rekeying,
@@ -32,6 +33,7 @@ from fanfold.stores.coding import (
 )
 from fanfold.stores.echoing import head_numbers, renew_entries
 from fanfold.stores.fibers import can_run
+from fanfold.stores.references import all_named, head_number, named_beside, numbers
 from fanfold.stores.sealing import as_bytes, checkpoint_place, place_at, session_place, summary_place
 from fanfold.stores.server import DatabaseServer
 from fanfold.stores.sql_store import Part, Recent, Row, SQLStore, changed_key
@@ -45,6 +47,7 @@ from fanfold.stores.store import (
     refuse_stubs,
     written_first,
 )
+from fanfold.stores.table_copies import TableCopies
 from fanfold.stores.tenant_tree import TenantTree
 
 if TYPE_CHECKING:
@@ -73,6 +76,7 @@ class Postgres(SQLStore):
         dialects: Dialects = known_dialects,
     ) -> None:
         self.server = DatabaseServer(url, schema, connections, timeout)
+        self._timeout = timeout
         super().__init__(self.server.place, key, dialects)
         self._ends: Recent[int] = Recent()
         """Where sessions' logs ended when they were last seen."""
@@ -85,8 +89,10 @@ class Postgres(SQLStore):
                 if format < BOUND:
                     self.rows("fill_gaps")
                     self._mark = self._renew(Upgrading(self.coding, self.seal))
-                if format < FORMAT:
+                if format < ECHOED:
                     self._renew_echoes()
+                if format < FORMAT:
+                    self._enter_references()
 
     def _renew_echoes(self) -> None:
         """Give all entries the present echoes, and say where sessions came by, as part of a transaction."""
@@ -102,13 +108,24 @@ class Postgres(SQLStore):
                 self.rows("renew_entry", tenant=numbers[tenant], id=as_bytes(entry.id), body=body)
             for session in self.sessions(tenant):
                 self._renew_tracks(tree, tenant, session)
+
+    def _enter_references(self) -> None:
+        """Enter what the sessions name that an earlier release wrote, as part of a transaction."""
+        for name, session, _ in self.rows("all_sessions"):
+            with suppress(Corrupt):
+                tenant, called = as_text(name), as_text(session)
+                place, tree = {"tenant": name, "session": session}, TenantTree(partial(self.read_entries, tenant))
+                records = self.coding.read_records(tenant, called, self.rows("records", **place))
+                named = numbers(all_named(tree, (record for _, record in records)))
+                self.rows("track", **place, prefixes=[], named=named)
         self.rows("change_seal", mark=self._mark)
 
     def _renew_tracks(self, tree: TenantTree, tenant: str, session: str) -> None:
         place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
         with suppress(Corrupt):
             records = self.coding.read_records(tenant, session, self.rows("records", **place))
-            self.rows("track", **place, prefixes=[prefix for _, prefix in head_numbers(tree, records)])
+            prefixes = [prefix for _, prefix in head_numbers(tree, records)]
+            self.rows("track", **place, prefixes=prefixes, named=[])
 
     def rows(self, statement: str, **values: Any) -> list[Row]:
         """What a statement finds; within `server.writing`, it is part of that transaction."""
@@ -131,7 +148,7 @@ class Postgres(SQLStore):
             mark = self._renew(Rekeying(self.coding, new))
         self._use(new)
         self._mark = mark
-        self.server.run_alone("rewrite")
+        self.scour()
 
     def _renew(self, renewal: Renewal) -> bytes:
         """Keep everything in its new form, as part of a transaction; returns the new mark."""
@@ -234,6 +251,10 @@ class Postgres(SQLStore):
             "mark": self._mark,
             "prefixes": [prefix for prefix in batch.prefixes if prefix is not None],
             "summary": self.coding.summary(batch.summary, tenant, session),
+            "named": [
+                *(number for record in batch.records if (number := head_number(record)) is not None),
+                *numbers((*named_beside(batch.records), *batch.passed)),
+            ],
         }
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
@@ -272,21 +293,29 @@ class Postgres(SQLStore):
             for row in self.rows("entries", tenant=as_bytes(tenant), ids=some):
                 yield self.coding.read_row(tenant, *row)
 
-    def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
-        """Put a stub in an entry's place, and scrub all sessions; the tables are rewritten.
+    def referring(self, tenant: str, ids: Collection[str]) -> list[str]:
+        """The names of the sessions whose records name any of some entries or blobs."""
+        found = self.rows("referring", tenant=as_bytes(tenant), numbers=numbers(ids))
+        return [as_text(name) for (name,) in found]
+
+    def scour(self) -> None:
+        """Write the tables anew, step by step: others go on meanwhile.
 
         The server's own log and its backups keep the content until they are recycled.
         """
+        TableCopies(self.server, self._timeout).rewrite("record", "entry", "checkpoint")
+
+    def erase(self, tenant: str, stub: Entry, scrub: Scrub, *, also: str | None = None) -> None:
+        """Put a stub in an entry's place, and scrub the sessions that name it."""
         owner = as_bytes(tenant)
         with self.server.writing():
             self.rows("lock_tenant", tenant=owner)
             self._check_mark(self.rows("seal")[0][0])
-            names = [as_text(name) for (name,) in self.rows("lock_sessions", tenant=owner)]
+            named = self.referring(tenant, [stub.id])
             self.rows("erase_entry", tenant=owner, id=as_bytes(stub.id), body=self.coding.entry(stub, tenant))
-            self.rows("forget_checkpoints", tenant=owner)
-            for session in names:
+            for session in dict.fromkeys((*named, *([] if also is None else [also]))):
+                self.rows("lock_session", tenant=owner, session=as_bytes(session))
                 self._scrub(tenant, session, scrub)
-        self.server.run_alone("rewrite")
 
     def _scrub(self, tenant: str, session: str, scrub: Scrub) -> None:
         place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
@@ -347,8 +376,7 @@ class Postgres(SQLStore):
         with self.server.writing():
             self.rows("lock_tenant", tenant=owner)
             self.rows("forget_holds", age=ABANDONED)
-            names = [as_text(name) for (name,) in self.rows("sessions", tenant=owner)]
-            garbage, held = self._find_garbage(tenant, ids, names)
+            garbage, held = self._find_garbage(tenant, ids)
             for id in garbage:
                 self.rows("lock_blob", tenant=owner, id=as_bytes(id))
                 dropped = self.rows("drop_blob", tenant=owner, id=as_bytes(id))
@@ -364,7 +392,7 @@ class Postgres(SQLStore):
                     if not self.rows("blob", tenant=owner, id=as_bytes(id)):
                         self.files.drop(tenant, id)
         if inside:
-            self.server.run_alone("rewrite_blobs")
+            TableCopies(self.server, self._timeout).rewrite("piece")
         return held
 
     def close(self) -> None:

@@ -1,4 +1,5 @@
-"""The register of an SQLite file: where each message lies, by its id, and which sessions came by each prefix.
+"""The register of an SQLite file: where each message lies, by its id, and which sessions came by each prefix
+and name each message.
 
 Ids come in no order, so an index would cost a page of the journal for each message. The register is filled for many
 lines at once instead: when somebody asks for a message that is not in it, and when many lines wait. Two processes may
@@ -48,6 +49,7 @@ class Register:
         self._database.do("register_lines", (key, last))
         self._database.do("register_tracks", (key, last))
         if not self._database.look_only:
+            self._database.do("register_references", (key, last))
             self._database.do("clear_doubles", (key, last))
         self._database.do("move_waiting", (session, last))
 
@@ -61,3 +63,4 @@ class Register:
             self._database.do("empty_register", ())
             self._database.do("register_lines", (0, (1 << 63) - 1))
             self._database.do("register_tracks", (0, (1 << 63) - 1))
+            self._database.do("register_references", (0, (1 << 63) - 1))

@@ -6,13 +6,14 @@ import logging
 import os
 import re
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from fanfold.core.errors import BadSetting, Busy, Corrupt, Full, MissingExtra, StoreFailed
-from fanfold.stores.fibers import current
+from fanfold.stores.fibers import current, wait
 from fanfold.stores.scripts import migrations, refuse_newer, statement
 
 if TYPE_CHECKING:
@@ -89,10 +90,43 @@ class DatabaseServer:
         """The same for a statement that must not be done twice: `asked` tells it whether it was sent before."""
         return self._ask(name, values | {"asked": False}, values | {"asked": True})
 
-    def run_alone(self, name: str) -> None:
-        """Run a statement that cannot be part of a transaction."""
+    @contextmanager
+    def connected(self) -> Iterator[Connection]:
+        """A connection for several statements, each a transaction of its own."""
         with self._named_failures(), self._connected(self.pool()) as connection:
-            self._run(connection, name, {})
+            yield connection
+
+    def run(
+        self,
+        connection: Connection,
+        name: str,
+        words: dict[str, str] | None = None,
+        values: Sequence[Any] = (),
+    ) -> list[tuple[Any, ...]]:
+        """What a statement finds, over this connection, with some words put in."""
+        with self._named_failures():
+            cursor = connection.execute(self._sql(name, words or {}), values or None, binary=True)
+            return cursor.fetchall() if cursor.description is not None else []
+
+    def run_script(self, connection: Connection, name: str, words: dict[str, str]) -> None:
+        """Run several statements as one transaction, with some words put in."""
+        with self._named_failures(), connection.transaction():
+            connection.execute(self._sql(name, words))
+
+    def _sql(self, name: str, words: dict[str, str]) -> Any:
+        sql = _within(self._schema, statement("postgres", name))
+        for word, put in words.items():
+            sql = sql.replace(f"{{{word}}}", put)
+        return sql
+
+    def pause(self, seconds: float) -> None:
+        """Wait a little: in a fiber, others go on meanwhile."""
+        if current() is None:
+            time.sleep(seconds)
+        else:
+            from asyncio import sleep
+
+            wait(sleep(seconds))
 
     def _ask(self, name: str, values: dict[str, Any], again: dict[str, Any]) -> list[tuple[Any, ...]]:
         with self._named_failures():

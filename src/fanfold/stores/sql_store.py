@@ -242,11 +242,10 @@ class SQLStore(Tenants):
                 self._keep_proof(tenant, blob.id, proof)
         return proof
 
-    def _find_garbage(
-        self, tenant: str, ids: Collection[str], sessions: Iterable[str]
-    ) -> tuple[list[str], list[Hold]]:
-        """Those of some blobs that no record of these sessions refers to and nobody holds, and the holds of others."""
-        doomed = set(ids).difference(referred_to(self, tenant, sessions))  # type: ignore[arg-type]
+    def _find_garbage(self, tenant: str, ids: Collection[str]) -> tuple[list[str], list[Hold]]:
+        """Those of some blobs that no record refers to and nobody holds, and the holds of others."""
+        named = referred_to(self, tenant, self.referring(tenant, ids))  # type: ignore[arg-type]
+        doomed = set(ids).difference(named)
         rows = self.rows("held", tenant=self.owner(tenant))
         holds = (Hold(as_text(blob), as_text(holder), since) for blob, holder, since in rows)
         held = sorted(hold for hold in holds if hold.blob in doomed)

@@ -20,6 +20,7 @@ from fanfold.stores.blobs import BlobFiles, BlobIntake, BlobPlace, blob_place
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.coding import (
     BOUND,
+    ECHOED,
     FORMAT,
     Dialects,
     Rekeying,
@@ -32,7 +33,9 @@ from fanfold.stores.coding import (
 from fanfold.stores.commits import GroupCommit
 from fanfold.stores.database import Database, Durability
 from fanfold.stores.echoing import head_numbers, renew_entries
+from fanfold.stores.references import all_named, head_number, named_beside, numbers
 from fanfold.stores.register import MANY, Register
+from fanfold.stores.rewriting import Rewriting
 from fanfold.stores.sealing import (
     LINES,
     as_bytes,
@@ -59,8 +62,8 @@ from fanfold.text.json_text import to_json
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
-Line = tuple[Record | None, int | None, bytes | None, bytes | None, bytes | None]
-"""A record and where it moves the head to, and beside it an entry: its id, its parent's id, and its content.
+Line = tuple[Record | None, int | None, int | None, bytes | None, bytes | None, bytes | None]
+"""A record, the prefix and the entry that it moves the head to; beside it an entry: its id, its parent's, its content.
 
 Either may be missing.
 """
@@ -131,8 +134,10 @@ class SQLite(SQLStore):
             self._mark, _, format = self.rows("seal")[0]
             if format < BOUND:
                 self._mark = self._renew(Upgrading(self.coding, self.seal))
-            if format < FORMAT:
+            if format < ECHOED:
                 self._renew_echoes()
+            if format < FORMAT:
+                self._enter_references()
 
     def _renew_echoes(self) -> None:
         """Give all entries the present echoes, and enter where sessions came by, as part of a transaction."""
@@ -147,7 +152,26 @@ class SQLite(SQLStore):
                 for session in self.sessions(tenant):
                     self._renew_tracks(tree, tenant, session)
         self.database.do("register_tracks", (0, (1 << 63) - 1))
+
+    def _enter_references(self) -> None:
+        """Enter what the sessions name that an earlier release wrote, as part of a transaction."""
+        self.register.fill()
+        for _, name, _ in self.rows("tenant_names"):
+            with suppress(Corrupt):
+                tenant = as_text(name)
+                tree = TenantTree(partial(self.read_entries, tenant))
+                for session in self.sessions(tenant):
+                    with suppress(Corrupt):
+                        end = self._look(tenant, session)
+                        records = self.coding.read_records(tenant, session, self._rows(end)) if end else ()
+                        self._refer(end, numbers(all_named(tree, (record for _, record in records))))
+                        tree.keep_only(())
         self.rows("change_seal", mark=self._mark)
+
+    def _refer(self, end: LogEnd | None, named: Iterable[int]) -> None:
+        if end is not None:
+            rows = [(end.tenant, number, end.number) for number in named]
+            self.database.do_many("add_reference", rows)
 
     def _renew_tracks(self, tree: TenantTree, tenant: str, session: str) -> None:
         with suppress(Corrupt):
@@ -167,7 +191,7 @@ class SQLite(SQLStore):
                 self._mark = self._renew(Rekeying(self.coding, new))
             self._use(new)
             self._forget()
-            self.database.scour()
+            self.scour()
 
     def _renew(self, renewal: Renewal) -> bytes:
         """Keep everything in its new form, as part of a transaction; returns the new mark."""
@@ -240,7 +264,7 @@ class SQLite(SQLStore):
         if known is not None and known.seq - known.since >= MANY:
             self.register.fill()
             known = known._replace(since=known.seq)
-        plain = not (batch.restored or batch.stubs)
+        plain = not (batch.restored or batch.stubs or batch.passed or any(named_beside(batch.records)))
         if known is not None and plain and (expect is None or expect == known.version):
             # Nearly always nobody else wrote, so lines are written where the log ended when it was last seen. If
             # that place is taken, or an entry is there already, nothing is written, and we look closely.
@@ -274,10 +298,11 @@ class SQLite(SQLStore):
         lines = list[Line]()
         for record, prefix, entry in zip_longest(batch.records, batch.prefixes, batch.entries):
             if entry is None:
-                lines.append((record, prefix, None, None, None))
+                lines.append((record, prefix, head_number(record), None, None, None))
             else:
                 parent = as_bytes(entry.parent) if entry.parent is not None else None
-                lines.append((record, prefix, as_bytes(entry.id), parent, self.coding.entry(entry, tenant)))
+                kept = (as_bytes(entry.id), parent, self.coding.entry(entry, tenant))
+                lines.append((record, prefix, head_number(record), *kept))
         return lines
 
     def _write(
@@ -286,12 +311,12 @@ class SQLite(SQLStore):
         """Write lines after those that are known; `Corrupt` if a key or an entry among them is taken."""
         seq, version, rows = end.seq, end.version, list[Row]()
         place = session_place(tenant, session)
-        for record, prefix, id, parent, entry in lines:
+        for record, prefix, refer, id, parent, entry in lines:
             seq += 1
             version += is_visible(record)
             kept = self.coding.record(record, place_at(place, seq))
             told = summary if seq == end.seq + len(lines) else None
-            rows.append((end.key(seq), end.tenant, version, kept, id, parent, entry, prefix, told))
+            rows.append((end.key(seq), end.tenant, version, kept, id, parent, entry, prefix, told, refer))
         # One line, by far the most frequent case, is a transaction by itself.
         with nullcontext() if len(rows) == 1 else self._writing():
             if self.database.do_many("add_line", rows) != len(rows):
@@ -314,9 +339,10 @@ class SQLite(SQLStore):
         known = {entry.id: self._entry(tenant, entry.id) for entry in batch.entries}
         refuse_stubs(known.values())
         there = {as_bytes(id) for id, entry in known.items() if entry is not None}
-        new = [line if line[2] not in there else (*line[:2], None, None, None) for line in lines]
+        new = [line if line[3] not in there else (*line[:3], None, None, None) for line in lines]
         told, rest = self.coding.summary(batch.summary, tenant, session), [line for line in new if any(line)]
         stored = self._write(tenant, session, end, rest, summary=told)
+        self._refer(end, numbers((*named_beside(batch.records), *batch.passed)))
         if batch.stubs:
             self.register.fill()
         return stored
@@ -416,17 +442,26 @@ class SQLite(SQLStore):
     def _listed(self, numbers: Sequence[int]) -> str:
         return to_json(list(numbers))
 
-    def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
-        """Put a stub in an entry's place, and scrub all sessions; the file and its journal are rewritten."""
-        with self.database.lock:
-            with self._writing():
-                owner = self.owner(tenant)
-                self.register.fill()
-                self._change_entry(tenant, owner, stub)
-                self.database.do("forget_checkpoints", (owner,))
-                for session in self._all_sessions(tenant):
-                    self._scrub(tenant, session, scrub)
-            self.database.scour()
+    def referring(self, tenant: str, ids: Collection[str]) -> list[str]:
+        """The names of the sessions whose records name any of some entries or blobs; `Corrupt` if one is damaged."""
+        self.register.fill()
+        named = self.rows("referring", tenant=self.owner(tenant), numbers=to_json(numbers(ids)))
+        names = [as_text(name) for name, _ in named]
+        if [sum for _, sum in named] != [name_sum(tenant, name) for name in names]:
+            raise Corrupt("The name of a session is damaged. `fanfold.doctor` says more.")
+        return names
+
+    def erase(self, tenant: str, stub: Entry, scrub: Scrub, *, also: str | None = None) -> None:
+        """Put a stub in an entry's place, and scrub the sessions that name it."""
+        with self._writing():
+            owner, named = self.owner(tenant), self.referring(tenant, [stub.id])
+            self._change_entry(tenant, owner, stub)
+            for session in dict.fromkeys((*named, *([] if also is None else [also]))):
+                self._scrub(tenant, session, scrub)
+
+    def scour(self) -> None:
+        """Write the file's tables anew, step by step, and empty its journal: others go on meanwhile."""
+        Rewriting(self.database).run()
 
     def _change_entry(self, tenant: str, owner: int | None, entry: Entry) -> None:
         parent = as_bytes(entry.parent) if entry.parent is not None else None
@@ -434,26 +469,18 @@ class SQLite(SQLStore):
             "change_entry", (self.coding.entry(entry, tenant), owner, as_bytes(entry.id), parent)
         )
 
-    def _all_sessions(self, tenant: str) -> list[str]:
-        """The names of all sessions of a tenant; `Corrupt` if one is damaged, for then nobody knows what it needs."""
-        owner = self.owner(tenant)
-        found = self.database.rows("session_sums", owner)
-        names = [as_text(name) for name, _ in found]
-        sums = [name_sum(tenant, name) for name in names]
-        if [sum for _, sum in found] != sums or len(names) != len(self.rows("sessions", tenant=owner)):
-            raise Corrupt("The name of a session is damaged. `fanfold.doctor` says more.")
-        return names
-
     def _scrub(self, tenant: str, session: str, scrub: Scrub) -> None:
         end = self._look(tenant, session)
-        assert end is not None
+        if end is None:
+            return
+        self.database.do("forget_checkpoint", (end.number,))
         records = self._read(tenant, session, self._rows(end), 0, end.seq)
         changed, added = self.coding.scrub(tenant, session, records, scrub)
         for seq, body in changed.items():
             self.database.do("change_record", (body, end.tenant, end.key(seq)))
         if added:
             self.register.expect(end.number, end.key(end.seq))
-            self._write(tenant, session, end, [(record, None, None, None, None) for record in added])
+            self._write(tenant, session, end, [(record, None, None, None, None, None) for record in added])
 
     def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
         """Keep a blob whole: in the file up to 1 MiB, above that beside it."""
@@ -485,10 +512,10 @@ class SQLite(SQLStore):
 
     def drop_blobs(self, tenant: str, ids: Collection[str]) -> list[Hold]:
         """Delete blobs that nobody needs, and every trace of them."""
-        with self.database.lock, self.database.overwriting():
+        with self.database.lock:
             with self._writing():
                 self.database.do("forget_holds", (time.time() - ABANDONED,))
-                garbage, held = self._find_garbage(tenant, ids, self._all_sessions(tenant))
+                garbage, held = self._find_garbage(tenant, ids)
                 for id in garbage:
                     self.database.do("drop_blob", (self.owner(tenant), as_bytes(id)))
             # A listed blob always has its file, so the file goes second, and only if nobody listed it again.

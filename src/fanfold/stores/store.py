@@ -51,6 +51,8 @@ class Batch(msgspec.Struct, frozen=True):
     """Where each record moves the head to, as the number of a prefix; None for records that do not."""
     summary: Summary | None = None
     """The session as it stands after the batch, if that is to be kept."""
+    passed: tuple[str, ...] = ()
+    """Entries that the session has, and that no record moves its head to step by step."""
 
     @property
     def stubs(self) -> tuple[Entry, ...]:
@@ -189,11 +191,17 @@ class Store(Protocol):
     def summaries(self, tenant: str) -> list[Summary]:
         """All sessions of a tenant in a few figures each, by their names."""
 
-    def erase(self, tenant: str, stub: Entry, scrub: Scrub) -> None:
-        """Put a stub in an entry's place and scrub all sessions of the tenant, as one; of the rest nothing is left.
+    def referring(self, tenant: str, ids: Collection[str]) -> list[str]:
+        """The names of the sessions whose records name any of some entries or blobs; without an index, of more."""
 
-        Every checkpoint of the tenant is forgotten.
+    def erase(self, tenant: str, stub: Entry, scrub: Scrub, *, also: str | None = None) -> None:
+        """Put a stub in an entry's place, and scrub the sessions that name it, and this one, as one.
+
+        Their checkpoints are forgotten.
         """
+
+    def scour(self) -> None:
+        """Leave nothing of what was erased or dropped: no bytes of it are in any file of the store afterwards."""
 
     def sessions(self, tenant: str) -> list[str]:
         """The names of a tenant's sessions."""
@@ -312,13 +320,14 @@ class Tenants:
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
         """Write a new session, as one batch."""
         records, entries, restored = list[Record](), list[Entry](), list[Entry]()
-        prefixes = list[int | None]()
+        prefixes, passed = list[int | None](), list[str]()
         for batch in batches:
+            passed += batch.passed
             records += batch.records
             entries += batch.entries
             restored += batch.restored
             prefixes += (*batch.prefixes, *[None] * (len(batch.records) - len(batch.prefixes)))
-        whole = Batch(tuple(records), tuple(entries), tuple(restored), prefixes=tuple(prefixes))
+        whole = Batch(tuple(records), tuple(entries), tuple(restored), tuple(prefixes), passed=tuple(passed))
         return self.append(tenant, session, whole, expect=0)  # type: ignore[attr-defined, no-any-return]
 
     def read_entries(self, tenant: str, ids: Sequence[str]) -> Iterator[Entry]:
@@ -336,6 +345,13 @@ class Tenants:
         first = next((one for one in prefixes if any(one in there for there in heads.values())), None)
         found = [Track(first, name, there[-1] == first) for name, there in heads.items() if first in there]
         return sorted(found, key=lambda track: not track.head)[:TRACKS]
+
+    def referring(self, tenant: str, ids: Collection[str]) -> list[str]:
+        """All sessions: any may name them, for a store without an index of its own."""
+        return self.sessions(tenant)  # type: ignore[attr-defined, no-any-return]
+
+    def scour(self) -> None:
+        """Nothing is left anyway."""
 
     def summaries(self, tenant: str) -> list[Summary]:
         """All sessions of a tenant: each is read, for a store that keeps no summaries."""

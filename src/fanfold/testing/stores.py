@@ -267,7 +267,7 @@ class _BrokenOff(Exception):
 def _erases_or_not(store: Store) -> None:
     """A scrub that raises leaves everything as it was."""
     entry = _say(store, "unerased", "a", "secret")[0]
-    _say(store, "unerased", "b", "unrelated")
+    _say(store, "unerased", "b", "secret")
 
     def scrub(session: str, records: Sequence[Record]) -> list[Record | None]:
         if session == "b":

@@ -1,2 +1,2 @@
 -- From now on everything is sealed so, in this format.
-UPDATE fanfold.seal SET mark = %(mark)b, format = 3
+UPDATE fanfold.seal SET mark = %(mark)b, format = 4

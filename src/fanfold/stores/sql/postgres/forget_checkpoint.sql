@@ -1,2 +1,2 @@
--- For the doctor: forget one checkpoint.
+-- Forget the checkpoint of a session.
 DELETE FROM fanfold.checkpoint WHERE session = %(session)s

@@ -1,2 +1,2 @@
--- Say where a session came by.
-SELECT fanfold.track(%(tenant)b, %(session)b, %(prefixes)s::bigint[], NULL)
+-- Say where a session came by, and what it names.
+SELECT fanfold.track(%(tenant)b, %(session)b, %(prefixes)s::bigint[], NULL, %(named)s::bigint[])

@@ -1,2 +1,2 @@
 -- Every summary, to be kept in another form.
-SELECT key, summary FROM line WHERE summary IS NOT NULL
+SELECT key, figures FROM line WHERE figures IS NOT NULL

@@ -1,2 +1,2 @@
 -- From now on everything is sealed so, in this format.
-UPDATE seal SET mark = :mark, format = 3
+UPDATE seal SET mark = :mark, format = 4

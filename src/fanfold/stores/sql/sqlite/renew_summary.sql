@@ -1,2 +1,2 @@
 -- Keep a summary in another form.
-UPDATE line SET summary = ? WHERE key = ?
+UPDATE line SET figures = ? WHERE key = ?

@@ -9,8 +9,8 @@ SELECT first.prefix, session.name, first.prefix IS (
     WHERE line.key > session.number << 32 AND line.key < (session.number + 1) << 32 AND line.prefix IS NOT NULL
     ORDER BY line.key DESC LIMIT 1
 ) AS stands, (
-    SELECT line.summary FROM line
-    WHERE line.key > session.number << 32 AND line.key < (session.number + 1) << 32 AND line.summary IS NOT NULL
+    SELECT line.figures FROM line
+    WHERE line.key > session.number << 32 AND line.key < (session.number + 1) << 32 AND line.figures IS NOT NULL
     ORDER BY line.key DESC LIMIT 1
 )
 FROM first JOIN track ON track.tenant = :tenant AND track.prefix = first.prefix

@@ -1,0 +1,52 @@
+"""What the records of a session name: messages and blobs, each as a number, by which stores find the session again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from hashlib import blake2b
+
+from fanfold.core.errors import Corrupt, NotFound
+from fanfold.core.record import Branched, Kept, Move, Record, Replaced
+from fanfold.core.tree import Tree
+
+
+def numbers(ids: Iterable[str]) -> list[int]:
+    """Ids as stores keep them in an index: each once."""
+    return [_number(id) for id in dict.fromkeys(ids)]
+
+
+def _number(id: str) -> int:
+    """A whole number of 64 bits with a sign. Two ids that share one make a store look at a session in vain."""
+    hashed = blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8)
+    return int.from_bytes(hashed.digest(), signed=True)
+
+
+def head_number(record: Record | None) -> int | None:
+    """The number of the message that a record moves the head to."""
+    return _number(record.head) if isinstance(record, Move) and record.head is not None else None
+
+
+def named_beside(records: Iterable[Record]) -> Iterator[str]:
+    """The messages and blobs that some records name, but for those that they move the head to."""
+    records = list(records)
+    heads = {record.head for record in records if isinstance(record, Move)}
+    for record in records:
+        match record:
+            case Branched(head=entry) | Replaced(entry=entry):
+                yield from (entry,) if entry not in heads else ()
+            case Kept():
+                yield from (record.entry,) if record.is_part and record.entry not in heads else ()
+                yield from record.blobs
+
+
+def all_named(tree: Tree, records: Iterable[Record]) -> Iterator[str]:
+    """All messages and blobs that a session names. A fork of 0.1 moved its head at once past all that it took along."""
+    records = list(records)
+    yield from named_beside(records)
+    for record in records:
+        if isinstance(record, Move) and record.head is not None:
+            yield record.head
+            if record.how == "fork":
+                with suppress(Corrupt, NotFound):
+                    yield from tree.path(record.head)

@@ -1,0 +1,2 @@
+-- The copy takes the table's place.
+DROP TRIGGER {table}_inserts

@@ -1,0 +1,2 @@
+-- The old table is empty.
+DROP TABLE {table}_old

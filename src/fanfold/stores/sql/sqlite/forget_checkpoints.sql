@@ -1,2 +1,0 @@
--- Forget all checkpoints of a tenant.
-DELETE FROM checkpoint WHERE tenant = ?
