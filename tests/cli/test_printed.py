@@ -41,6 +41,7 @@ SCENES = {
     "diff": ("diff run -2 -1", "diff run 0 1 --json", "diff run 0 7"),
     "cat": ("cat run o1 --offset 6 --limit 2", "cat run o1 --offset 6 --limit 2 --json", "cat run o9"),
     "grep": ("grep run error o1 -i -B 1", "grep run ERR --json", "grep run nowhere", "grep run ("),
+    "search": ("search error", "search ERROR --session run -m 1 --json", "search nowhere"),
     "compact": (
         "compact run",
         'compact run --focus "the error" --force --dry-run',

@@ -264,5 +264,5 @@ def test_the_server_takes_no_samples_after_a_table_was_written_anew(
         unsampled = other.execute(asked, (schema,)).fetchall()
     assert unsampled == [
         ("checkpoint", "body"), ("entry", "body"), ("piece", "data"), ("record", "body"), ("record", "token"),
-        ("session", "summary"),
+        ("session", "summary"), ("signature", "bits"),
     ]  # fmt: skip

@@ -32,7 +32,7 @@ SECTIONS = {
         "cache": "looking:cache",
         "inspect": "inspecting:inspect",
     },
-    "Find again": {"cat": "finding:cat", "grep": "finding:grep"},
+    "Find again": {"cat": "finding:cat", "grep": "finding:grep", "search": "finding:search"},
     "Change what is shown; all of it can be taken back": {
         "compact": "changing:compact",
         "fold": "changing:fold",

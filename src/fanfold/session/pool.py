@@ -16,6 +16,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
@@ -30,6 +31,7 @@ from fanfold.session.state import State
 from fanfold.session.weighing import bytes_of
 from fanfold.stores.fibers import FiberLock
 from fanfold.stores.opening import is_awaited, is_remote, open_store
+from fanfold.stores.search import Passage, search
 from fanfold.stores.store import Store, Tenants
 from fanfold.stores.summary import Summary
 
@@ -195,6 +197,26 @@ class Pool:
     async def asummaries(self, *, tenant: str | None = None) -> list[Summary]:
         """The same as `summaries`, awaited."""
         return await self._beside(lambda: self.summaries(tenant=tenant))
+
+    def search(
+        self,
+        words: str,
+        *,
+        tenant: str | None = None,
+        session: str | None = None,
+        most: int = 50,
+        after: Passage | None = None,
+    ) -> list[Passage]:
+        """Where these words stand in what the sessions of a tenant hold, hidden or not; nothing that was erased.
+
+        Capital or not is the same. The youngest session comes first. `after` is the last passage that is known.
+        """
+        owner = tenant or self._options.get("tenant", "default")
+        return list(islice(search(self.store, owner, words, session=session, after=after), most))
+
+    async def asearch(self, words: str, **known: Any) -> list[Passage]:
+        """The same as `search`, awaited."""
+        return await self._beside(lambda: self.search(words, **known))
 
     @property
     def counters(self) -> Counters:

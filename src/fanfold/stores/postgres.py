@@ -34,7 +34,15 @@ from fanfold.stores.coding import (
 from fanfold.stores.echoing import head_numbers, renew_entries
 from fanfold.stores.fibers import can_run
 from fanfold.stores.references import all_named, head_number, named_beside, numbers
-from fanfold.stores.sealing import as_bytes, checkpoint_place, place_at, session_place, summary_place
+from fanfold.stores.sealing import (
+    as_bytes,
+    checkpoint_place,
+    place_at,
+    session_place,
+    signature_place,
+    summary_place,
+)
+from fanfold.stores.search import BlockBits
 from fanfold.stores.server import DatabaseServer
 from fanfold.stores.sql_store import Part, Recent, Row, SQLStore, changed_key
 from fanfold.stores.store import (
@@ -145,6 +153,7 @@ class Postgres(SQLStore):
             self._check_mark(self.rows("lock_seal")[0][0])
             self.rows("lock_tenants")
             self.rows("lock_appends")
+            self.rows("forget_all_signatures")
             mark = self._renew(Rekeying(self.coding, new))
         self._use(new)
         self._mark = mark
@@ -283,6 +292,16 @@ class Postgres(SQLStore):
         found = self.rows("entry", tenant=as_bytes(tenant), id=as_bytes(id))
         return self.coding.read_row(tenant, *found[0]) if found else None
 
+    def _kept_signatures(self, tenant: str, sessions: Sequence[str], first: int, last: int) -> Iterator[Row]:
+        named = {"names": [as_bytes(name) for name in sessions], "first": first, "last": last}
+        return self._with_names(self.rows("signatures", tenant=as_bytes(tenant), **named), at=0)
+
+    def keep_signature(self, tenant: str, signed: BlockBits, end: int) -> None:
+        """Keep the signature of a block, unless somebody wrote meanwhile, who may have erased."""
+        bits = self.seal.close(signature_place(tenant, signed.session, signed.block), signed.bits)
+        place = {"tenant": as_bytes(tenant), "session": as_bytes(signed.session), "block": signed.block}
+        self.rows("keep_signature", **place, upto=signed.upto, bits=bits, ends=end)
+
     def _listed(self, numbers: Sequence[int]) -> list[int]:
         return list(numbers)
 
@@ -303,7 +322,7 @@ class Postgres(SQLStore):
 
         The server's own log and its backups keep the content until they are recycled.
         """
-        TableCopies(self.server, self._timeout).rewrite("record", "entry", "checkpoint")
+        TableCopies(self.server, self._timeout).rewrite("record", "entry", "checkpoint", "signature")
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub, *, also: str | None = None) -> None:
         """Put a stub in an entry's place, and scrub the sessions that name it."""

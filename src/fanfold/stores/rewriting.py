@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from fanfold.stores.database import Database
 
-TABLES = {"line": 500, "checkpoint": 20, "blob": 4}
+TABLES = {"line": 500, "checkpoint": 20, "blob": 4, "signature": 20}
 """The tables that hold content, and of how many of its rows each step is."""
 _LEAST_PAUSE = 0.002
 """Seconds between two steps: others wait for their turn in their sleep, so there must be time to wake up."""

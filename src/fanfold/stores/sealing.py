@@ -81,6 +81,11 @@ def summary_place(tenant: str, session: str) -> bytes:
     return _place("summary", tenant, session)
 
 
+def signature_place(tenant: str, session: str, block: int) -> bytes:
+    """Where the signature of a block belongs."""
+    return place_at(_place("signature", tenant, session), block)
+
+
 def proof_place(tenant: str, id: str, size: int) -> bytes:
     """Where the proof of a blob belongs."""
     return place_at(_place("blob", tenant, id), size)

@@ -18,7 +18,17 @@ from fanfold.core.tree import Entry
 from fanfold.stores.blobs import BlobIntake, BlobPlace, proof_of, range_of
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.coding import Coding, Dialects, Renewal, as_text
-from fanfold.stores.sealing import Fetch, Seal, as_bytes, check_mark, checkpoint_place, proof_place, seal_with
+from fanfold.stores.sealing import (
+    Fetch,
+    Seal,
+    as_bytes,
+    check_mark,
+    checkpoint_place,
+    proof_place,
+    seal_with,
+    signature_place,
+)
+from fanfold.stores.search import BlockBits
 from fanfold.stores.store import TRACKS, Blob, Hold, Stored, Tenants, Track, no_blob, referred_to
 from fanfold.stores.summary import Summary
 
@@ -160,6 +170,23 @@ class SQLStore(Tenants):
             with suppress(Corrupt):
                 found.append(as_text(name))
         return sorted(found)
+
+    def log_ends(self, tenant: str) -> list[tuple[str, int]]:
+        """The sessions and the numbers of their last records, the youngest first."""
+        return list(self._with_names(self.rows("log_ends", tenant=self.owner(tenant)), at=0))
+
+    def signatures(self, tenant: str, sessions: Sequence[str], first: int, last: int) -> list[BlockBits]:
+        """The signatures of some sessions' blocks; a damaged one is made again."""
+        found = list[BlockBits]()
+        for name, block, upto, bits in self._kept_signatures(tenant, sessions, first, last):
+            with suppress(Corrupt):
+                plain = self.seal.open(signature_place(tenant, name, block), bits)
+                found.append(BlockBits(name, block, upto, plain))
+        return found
+
+    @abstractmethod
+    def _kept_signatures(self, tenant: str, sessions: Sequence[str], first: int, last: int) -> Iterator[Row]:
+        """Names of sessions, numbers of blocks, the last record in each, and signatures as they are kept."""
 
     def tracks(self, tenant: str, prefixes: Sequence[int]) -> list[Track]:
         """The sessions that came by the first of some prefixes that any session came by."""

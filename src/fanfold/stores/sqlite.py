@@ -43,8 +43,10 @@ from fanfold.stores.sealing import (
     name_sum,
     place_at,
     session_place,
+    signature_place,
     summary_place,
 )
+from fanfold.stores.search import BlockBits
 from fanfold.stores.sql_store import Part, Recent, Row, SQLStore
 from fanfold.stores.store import (
     ABANDONED,
@@ -188,6 +190,7 @@ class SQLite(SQLStore):
             with self._writing():
                 self.register.fill()
                 self.database.do("drop_all_waiting", ())
+                self.database.do("forget_signatures", (0, (1 << 63) - 1))
                 self._mark = self._renew(Rekeying(self.coding, new))
             self._use(new)
             self._forget()
@@ -439,6 +442,24 @@ class SQLite(SQLStore):
     def _look_up(self, statement: str, **values: Any) -> list[Row]:
         return self.at_hand().rows(statement, **values)
 
+    def _kept_signatures(self, tenant: str, sessions: Sequence[str], first: int, last: int) -> Iterator[Row]:
+        for session in sessions:
+            end = self._look(tenant, session, check=False)
+            if end is not None:
+                found = self.database.rows("signatures", end.tenant, end.key(first), end.key(last))
+                yield from ((session, *row) for row in found)
+
+    def keep_signature(self, tenant: str, signed: BlockBits, end: int) -> None:
+        """Keep the signature of a block, unless somebody wrote meanwhile, who may have erased."""
+        if self.database.look_only:
+            return
+        with self._writing():
+            now = self._look(tenant, signed.session)
+            if now is not None and now.seq == end:
+                bits = self.seal.close(signature_place(tenant, signed.session, signed.block), signed.bits)
+                key = now.key(signed.block)
+                self.database.do("keep_signature", (key, now.tenant, signed.upto, bits))
+
     def _listed(self, numbers: Sequence[int]) -> str:
         return to_json(list(numbers))
 
@@ -474,6 +495,7 @@ class SQLite(SQLStore):
         if end is None:
             return
         self.database.do("forget_checkpoint", (end.number,))
+        self.database.do("forget_signatures", (end.key(0), end.key(LINES - 1)))
         records = self._read(tenant, session, self._rows(end), 0, end.seq)
         changed, added = self.coding.scrub(tenant, session, records, scrub)
         for seq, body in changed.items():

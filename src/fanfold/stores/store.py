@@ -22,6 +22,7 @@ from fanfold.core.record import Move, Record, Taught, blobs_of
 from fanfold.core.tree import Entry
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.prefix import number_of
+from fanfold.stores.search import BlockBits
 from fanfold.stores.summary import Summary, summarize_records
 from fanfold.stores.tenant_tree import TenantTree
 
@@ -206,6 +207,15 @@ class Store(Protocol):
     def sessions(self, tenant: str) -> list[str]:
         """The names of a tenant's sessions."""
 
+    def log_ends(self, tenant: str) -> list[tuple[str, int]]:
+        """The names of a tenant's sessions and the numbers of their last records, the youngest first."""
+
+    def signatures(self, tenant: str, sessions: Sequence[str], first: int, last: int) -> list[BlockBits]:
+        """The signatures of some sessions' blocks from one up to another, by which a search passes over them."""
+
+    def keep_signature(self, tenant: str, signed: BlockBits, end: int) -> None:
+        """Keep the signature of a block, if the session's log still ends there; a store may forget it at any time."""
+
     def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
         """Keep a blob whole; the same content is the same blob.
 
@@ -352,6 +362,18 @@ class Tenants:
 
     def scour(self) -> None:
         """Nothing is left anyway."""
+
+    def log_ends(self, tenant: str) -> list[tuple[str, int]]:
+        """The sessions and the numbers of their last records."""
+        names: list[str] = self.sessions(tenant)  # type: ignore[attr-defined]
+        return [(name, self.load(tenant, name, after=1 << 31, most=1).seq) for name in names]  # type: ignore[attr-defined]
+
+    def signatures(self, tenant: str, sessions: Sequence[str], first: int, last: int) -> list[BlockBits]:
+        """None: a search reads everything."""
+        return []
+
+    def keep_signature(self, tenant: str, signed: BlockBits, end: int) -> None:
+        """There is no index."""
 
     def summaries(self, tenant: str) -> list[Summary]:
         """All sessions of a tenant: each is read, for a store that keeps no summaries."""

@@ -18,9 +18,16 @@ _KEYS = {
     "record": ("tenant", "session", "seq"),
     "entry": ("tenant", "id"),
     "checkpoint": ("tenant", "session"),
+    "signature": ("tenant", "session", "block"),
     "piece": ("tenant", "blob", "number"),
 }
-_CONTENT = {"record": ("body", "token"), "entry": ("body",), "checkpoint": ("body",), "piece": ("data",)}
+_CONTENT = {
+    "record": ("body", "token"),
+    "entry": ("body",),
+    "checkpoint": ("body",),
+    "signature": ("bits",),
+    "piece": ("data",),
+}
 """The columns of which the server takes no samples: an erasure would not reach those."""
 _MOST = {"piece": 8}
 """How many rows are copied in a step, where they are large."""

@@ -1,16 +1,20 @@
-"""Commands that find again what the model no longer sees: cat, grep."""
+"""Commands that find again what the model no longer sees: cat, grep, search."""
 
 from __future__ import annotations
 
 import sys
+from itertools import islice
 
 import click
+import msgspec
 
 import fanfold
 from fanfold.cli.saying import say
-from fanfold.cli.sessions import on_session
+from fanfold.cli.sessions import Sessions, on_session, on_store
 from fanfold.outputs.grep import Patience, Pattern
 from fanfold.outputs.output import Output
+from fanfold.stores.search import Passage
+from fanfold.stores.search import search as search_store
 
 
 @click.command
@@ -88,3 +92,33 @@ def grep(
     say([{"ref": ref, **hit._asdict()} for ref, hit in found], "\n".join(lines), as_json)
     if not found:
         click.get_current_context().exit(1)
+
+
+@click.command
+@on_store
+@click.argument("words")
+@click.option("--session", help="Search this session only.")
+@click.option(
+    "-m", "--limit", type=click.IntRange(1), default=50, show_default=True, help="So many hits at most."
+)
+def search(sessions: Sessions, words: str, session: str | None, limit: int, as_json: bool) -> None:
+    """Search all sessions of a store for words, also in what is hidden.
+
+    Messages, whole outputs, summaries, notes, system prompts: everything that was not erased. Capital or not is the
+    same. Exit code 1 if nothing is found.
+
+    \b
+    Example: fanfold search 'connection refused'
+    """
+    if session is not None:
+        sessions.find(session)
+    found = list(islice(search_store(sessions.store, sessions.tenant, words, session=session), limit))
+    say([msgspec.structs.asdict(one) for one in found], "\n".join(map(_told, found)), as_json)
+    if not found:
+        click.get_current_context().exit(1)
+
+
+def _told(passage: Passage) -> str:
+    """A passage in a line: where it is, and what it says."""
+    place = passage.ref or passage.edit or passage.entry[:12] or passage.kind
+    return f"{passage.session}:{place}: {passage.text}"

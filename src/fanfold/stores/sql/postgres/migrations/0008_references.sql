@@ -40,3 +40,14 @@ BEGIN
     END IF;
     RETURN NULL;
 END $$;
+
+-- By what a search passes over blocks of records: bits for what may be found there.
+CREATE TABLE fanfold.signature (
+    tenant integer NOT NULL,
+    session bigint NOT NULL,
+    block bigint NOT NULL,
+    upto bigint NOT NULL,
+    bits bytea NOT NULL,
+    PRIMARY KEY (tenant, session, block)
+);
+ALTER TABLE fanfold.signature ALTER bits SET STATISTICS 0;

@@ -19,3 +19,11 @@ CREATE TABLE rewriting (
     after_row INTEGER NOT NULL
 );
 INSERT INTO rewriting (one, begun, done, copying, at_table, after_row) VALUES (1, 0, 0, 0, 0, 0);
+-- By what a search passes over blocks of lines: bits for what may be found there. The key is the session's times 2^32 plus
+-- the number of the block.
+CREATE TABLE signature (
+    key INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    upto INTEGER NOT NULL,
+    bits BLOB NOT NULL
+);

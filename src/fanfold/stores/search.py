@@ -1,0 +1,237 @@
+"""A search over everything that the sessions of a tenant hold, be it hidden or not; what was erased is never found.
+
+The index of a store has a *signature* for each block of some records: a row of bits, in which each three letters that
+stand next to each other set one. A block without all bits of the words that are looked for is not read. Two letters
+are enough where one of them is not ASCII: most Japanese words are that short. A signature is made when somebody first
+searches after the block was written, and forgotten when something of its session is erased.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+import msgspec
+
+from fanfold.core.edit import Elide, Fold, Note, Pin, Repair
+from fanfold.core.errors import BadInput, NotFound, StoreFailed
+from fanfold.core.message import text_of
+from fanfold.core.record import Branched, Edited, Framed, Kept, Move, Record, Replaced, Sent
+
+if TYPE_CHECKING:
+    from fanfold.stores.store import Store
+
+BLOCK = 64
+"""So many records have a signature together; what is stored depends on it."""
+_AT_ONCE = 256
+"""So many signatures are at hand at a time."""
+_SHORT = 4
+"""Sessions of so many blocks are asked for together."""
+_AROUND = 60
+"""So many letters are shown before and after what was found."""
+_SHARED = 1_000
+"""So many letters at the end of a piece of an output come again: words longer than that may not be found there."""
+_LEAST, _MOST = 64, 1 << 20
+"""Bytes of a signature."""
+
+
+class Passage(msgspec.Struct, frozen=True, kw_only=True):
+    """A place where the words stand that were looked for."""
+
+    session: str
+    kind: str
+    """`message`, `replaced` (a body that a client sent later), `edit`, `system`, `context` or `output`."""
+    entry: str = ""
+    """The entry, where it is a message or replaces one."""
+    edit: str = ""
+    """The edit, where it is what an edit shows."""
+    ref: str = ""
+    """The reference, where it is an output that is kept whole."""
+    role: str = ""
+    text: str
+    """The words, and some letters around them."""
+    at: tuple[int, int] = (0, 0)
+    """Where the search goes on behind it."""
+
+
+class BlockBits(msgspec.Struct, frozen=True):
+    """The signature of one block of a session."""
+
+    session: str
+    block: int
+    upto: int
+    """The last record of the block that is in it."""
+    bits: bytes
+
+    def may_have(self, grams: Sequence[int]) -> bool:
+        """Whether the block may hold a text with these grams."""
+        mask = len(self.bits) * 8 - 1
+        return all(self.bits[(at := gram & mask) >> 3] >> (at & 7) & 1 for gram in grams)
+
+
+def grams_of(text: str) -> set[str]:
+    """The letters that stand next to each other in a text: each three, and each two where one is not ASCII."""
+    low = text.lower()
+    found = {low[at : at + 3] for at in range(len(low) - 2)}
+    if not low.isascii():
+        found |= {two for at in range(len(low) - 1) if not (two := low[at : at + 2]).isascii()}
+    return found
+
+
+def numbers_of(grams: set[str]) -> list[int]:
+    """Grams as numbers; which bit one sets follows from the size of a signature."""
+    return [crc32(gram.encode("utf-8", "surrogatepass")) for gram in grams]
+
+
+def bits_of(grams: set[str]) -> bytes:
+    """The signature of a block with these grams: about a byte for each."""
+    size = min(_MOST, max(_LEAST, 1 << max(0, len(grams) - 1).bit_length()))
+    bits, mask = bytearray(size), size * 8 - 1
+    for number in numbers_of(grams):
+        at = number & mask
+        bits[at >> 3] |= 1 << (at & 7)
+    return bytes(bits)
+
+
+def search(
+    store: Store, tenant: str, words: str, *, session: str | None = None, after: Passage | None = None
+) -> Iterator[Passage]:
+    """Where these words stand in what the sessions of a tenant hold, one session after another, the youngest first.
+
+    Capital or not is the same. No more than some blocks are in memory, however much there is.
+    """
+    if not isinstance(words, str) or not words.strip():
+        raise BadInput("Say which words to look for.")
+    wanted = numbers_of(grams_of(words))
+    ends = [end for end in store.log_ends(tenant) if session in (None, end[0])]
+    names = [name for name, _ in ends]
+    first = names.index(after.session) if after is not None and after.session in names else 0
+    for name, end, blocks in _signed(store, tenant, ends[first:]):
+        start = after.at if after is not None and after.session == name else (-1, -1)
+        for block, known in blocks:
+            if block >= start[0] and (known is None or known.may_have(wanted)):
+                looked = _Look(store, tenant, name, block)
+                yield from (found for found in looked.find(words, sign=known is None) if found.at > start)
+                if known is None:
+                    looked.keep(end)
+
+
+def _signed(
+    store: Store, tenant: str, ends: Sequence[tuple[str, int]]
+) -> Iterator[tuple[str, int, list[tuple[int, BlockBits | None]]]]:
+    """Sessions, where their logs end, and some of their blocks with signatures; None where one has to be made."""
+    short = list[tuple[str, int]]()
+    for name, end in ends:
+        if end <= _SHORT * BLOCK:
+            short.append((name, end))
+        if len(short) * _SHORT >= _AT_ONCE or end > _SHORT * BLOCK:
+            yield from _some_signed(store, tenant, short, 0)
+            short = []
+        if end > _SHORT * BLOCK:
+            for start in range(0, -(-end // BLOCK), _AT_ONCE):
+                yield from _some_signed(store, tenant, [(name, end)], start)
+    yield from _some_signed(store, tenant, short, 0)
+
+
+def _some_signed(
+    store: Store, tenant: str, ends: Sequence[tuple[str, int]], start: int
+) -> Iterator[tuple[str, int, list[tuple[int, BlockBits | None]]]]:
+    found = store.signatures(tenant, [name for name, _ in ends], start, start + _AT_ONCE) if ends else ()
+    known = {(one.session, one.block): one for one in found}
+    for name, end in ends:
+        blocks = list[tuple[int, BlockBits | None]]()
+        for block in range(start, min(start + _AT_ONCE, -(-end // BLOCK))):
+            bits = known.get((name, block))
+            fresh = bits is not None and bits.upto >= min(end, (block + 1) * BLOCK)
+            blocks.append((block, bits if fresh else None))
+        yield name, end, blocks
+
+
+class _Look:
+    """A look into one block: what stands in it is read once, to be searched and to be signed."""
+
+    def __init__(self, store: Store, tenant: str, session: str, block: int) -> None:
+        self._store, self._tenant, self._session, self._block = store, tenant, session, block
+        self._grams = set[str]()
+
+    def find(self, words: str, *, sign: bool) -> Iterator[Passage]:
+        """The passages of the block with these words; all of it is read, if it is to be signed."""
+        low, found = words.lower(), list[Passage]()
+        stored = self._store.load(self._tenant, self._session, after=self._block * BLOCK, most=BLOCK)
+        for nth, (passage, pieces) in enumerate(self._contents(stored.records)):
+            for text in pieces:
+                if sign:
+                    self._grams |= grams_of(text)
+                place = text.lower().find(low)
+                if place >= 0 and (not found or found[-1].at != (self._block, nth)):
+                    told = _around(text, place, len(low))
+                    found.append(msgspec.structs.replace(passage, text=told, at=(self._block, nth)))
+        return iter(found)
+
+    def keep(self, end: int) -> None:
+        """Keep the signature; one that cannot be kept is made again."""
+        upto = min(end, (self._block + 1) * BLOCK)
+        signed = BlockBits(self._session, self._block, upto, bits_of(self._grams))
+        with suppress(StoreFailed):
+            self._store.keep_signature(self._tenant, signed, end)
+
+    def _contents(self, records: Sequence[Record]) -> Iterator[tuple[Passage, Iterator[str]]]:
+        """What some records tell, and the texts of that, piece by piece."""
+        heads = [record.head for record in records if isinstance(record, Move | Branched) and record.head]
+        entries = {entry.id: entry for entry in self._store.read_entries(self._tenant, heads)}
+        for head in dict.fromkeys(heads):
+            entry = entries.get(head)
+            if entry is not None and entry.erased is None:
+                passage = self._passage("message", entry=head, role=entry.message.role)
+                yield passage, iter((text_of(entry.message, unescaped=True),))
+        for record in records:
+            yield from self._told(record)
+
+    def _told(self, record: Record) -> Iterator[tuple[Passage, Iterator[str]]]:
+        match record:
+            case Replaced(entry=entry, message=message):
+                passage = self._passage("replaced", entry=entry, role=message.role)
+                yield passage, iter((text_of(message, unescaped=True),))
+            case Framed(frame=frame):
+                told = "\n".join(text_of(message) for message in frame.system)
+                yield self._passage("system", role="system"), iter((told,))
+            case Sent(context=str(context)):
+                yield self._passage("context"), iter((context,))
+            case Edited(decisions=decisions):
+                for decision in decisions:
+                    yield self._passage("edit", edit=decision.id), iter((_shown(decision.edit),))
+            case Kept(blob=str(blob), gone=None, ref=ref):
+                yield self._passage("output", ref=ref, role="tool"), self._pieces(blob)
+
+    def _pieces(self, blob: str) -> Iterator[str]:
+        """The text of a blob, in pieces that share some letters at their ends."""
+        decoder, kept = codecs.getincrementaldecoder("utf-8")("replace"), ""
+        with suppress(NotFound):  # an erasure drops it just now
+            for chunk in self._store.get_blob(self._tenant, blob):
+                text = kept + decoder.decode(chunk)
+                yield text
+                kept = text[-_SHARED:]
+
+    def _passage(self, kind: str, **rest: Any) -> Passage:
+        return Passage(session=self._session, kind=kind, text="", **rest)
+
+
+def _shown(edit: object) -> str:
+    """What an edit shows in the place of something else, or beside it."""
+    match edit:
+        case Fold(shows=str(text)) | Elide(text=text) | Note(text=text) | Pin(text=str(text)):
+            return text
+        case Fold(shows=messages) | Repair(shows=messages):
+            return "\n".join(text_of(message) for message in messages if not isinstance(message, str))
+        case _:
+            return ""
+
+
+def _around(text: str, place: int, many: int) -> str:
+    """The words in a text, and some letters around them, in one line."""
+    told = " ".join(text[max(0, place - _AROUND) : place + many + _AROUND].split())
+    before, behind = place > _AROUND, place + many + _AROUND < len(text)
+    return f"{'…' if before else ''}{told}{'…' if behind else ''}"

@@ -1,0 +1,182 @@
+"""A search finds everything that the sessions of a tenant hold, hidden or not, and nothing that was erased."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_erased_bytes import all_bytes
+
+import fanfold
+from builders import asks, calls, gives, says, tell
+from fanfold import BadInput, Drop, Memory, Pool, Postgres, SQLite
+from fanfold.stores.search import BLOCK, BlockBits, bits_of, grams_of, numbers_of
+
+KEY = "0f" * 32
+Connect = Callable[..., Postgres]
+
+
+@pytest.fixture(params=["memory", "sqlite", "sealed", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
+    if request.param == "memory":
+        return Memory()
+    if request.param == "postgres":
+        return request.getfixturevalue("connect")()
+    return SQLite(tmp_path / "a.db", key=KEY if request.param == "sealed" else None)
+
+
+def found(store: Any, words: str, **rest: Any) -> list[tuple[str, str]]:
+    with Pool(store, window=9_000) as pool:
+        return [(one.session, one.kind) for one in pool.search(words, **rest)]
+
+
+def test_it_finds_what_was_said_whatever_is_shown(store: Any) -> None:
+    with fanfold.open("run", window=9_000, store=store, system="Be Brief.") as chat:
+        tell(chat, asks("Where is the Zebra crossing?"), calls("c1", arguments='{"path": "quagga.txt"}'))
+        tell(chat, gives("c1", "an okapi\nand more"), says("設定ファイルを修正しました。"), asks("Go on."))
+        hidden = chat.view().rows
+        chat.note("state", "the tapir sleeps")
+        chat.request(context="a giraffe looks on")
+        chat.rewind(hidden[1].id)
+    for words, kind in [
+        ("zebra CROSSING", "message"),
+        ("quagga", "message"),
+        ("okapi", "message"),
+        ("修正", "message"),
+        ("tapir", "edit"),
+        ("be brief", "system"),
+        ("giraffe", "context"),
+    ]:
+        assert found(store, words) == [("run", kind)], words
+    assert found(store, "zebrafish") == []
+    assert found(store, "zebra", tenant="another") == []
+    assert found(store, "zebra", session="another") == []
+
+
+def test_it_finds_what_an_edit_hides(store: Any) -> None:
+    def hides(view: Any, budget: Any) -> Any:
+        yield Drop(view.oldest(leaving=10).covers)
+
+    with fanfold.open("run", window=3_000, store=store, strategy=hides) as chat:
+        tell(
+            chat,
+            asks("The zebra crosses. " * 80),
+            says("Yes."),
+            asks("Go on."),
+            says("Well. " * 9),
+            asks("And?"),
+        )
+        assert chat.compact(force=True).status == "reduced"
+        assert "zebra" not in str(chat.view().messages)
+    assert ("run", "message") in found(store, "the zebra crosses")
+
+
+def test_it_finds_words_anywhere_in_an_output_that_is_kept_whole(store: Any) -> None:
+    output = "a line of words\n" * 100_000 + "here is the okapi\n" + "a line of words\n" * 100_000
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        tell(chat, asks("Go."), calls("c1"))
+        chat.answer("c1", output)
+    with Pool(store, window=9_000) as pool:
+        (passage,) = pool.search("the okapi")
+        assert (passage.kind, passage.ref, passage.text.startswith("…")) == ("output", "o1", True)
+        assert "here is the okapi" in passage.text
+        with pool.session("run") as chat:
+            chat.erase("o1", "asked")
+        assert pool.search("the okapi") == []
+
+
+def test_what_is_written_after_a_search_is_found_by_the_next(store: Any) -> None:
+    with fanfold.open("run", window=10**6, store=store) as chat:
+        for n in range(BLOCK * 2 + 9):
+            chat.say(f"message {n} of many")
+            if n in (5, BLOCK - 1, BLOCK, BLOCK + 7):
+                assert found(store, f"message {n} of") == [("run", "message")]
+                assert found(store, "an okapi") == []
+        chat.say("an okapi")
+    assert found(store, "an okapi") == [("run", "message")]
+
+
+def test_what_was_erased_is_not_found_nor_left_in_the_index(store: Any, tmp_path: Path) -> None:
+    chat = fanfold.open("run", window=9_000, store=store)
+    secret = chat.say("The password is hunter2.")
+    chat.fork("fork").close()
+    assert sorted(found(store, "hunter2")) == [("fork", "message"), ("run", "message")]
+    chat.erase(secret.id, "asked")
+    assert found(store, "hunter2") == []
+    wanted = numbers_of(grams_of("hunter2"))
+    signatures = store.signatures("default", ["run", "fork"], 0, 9)
+    assert not any(one.may_have(wanted) for one in signatures)
+    assert b"hunter2" not in all_bytes(tmp_path)
+
+
+def test_blocks_without_the_words_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, read = SQLite(tmp_path / "a.db"), list[str]()
+    for n in range(30):
+        with fanfold.open(f"s{n}", window=9_000, store=store) as chat:
+            chat.say(f"The number of this one is {n * 7919:06}.")
+    assert found(store, "no such word") == []
+    load = store.load
+    monkeypatch.setattr(
+        store, "load", lambda *words, **rest: (read.append(words[1]), load(*words, **rest))[1]
+    )
+    assert found(store, f"{11 * 7919:06}") == [("s11", "message")]
+    assert read == ["s11"]
+
+
+def test_a_search_goes_on_behind_the_last_passage(store: Any) -> None:
+    for name in ("one", "two"):
+        with fanfold.open(name, window=10**6, store=store) as chat:
+            for n in range(90):
+                chat.say(f"{name} {n} okapi")
+    with Pool(store, window=9_000) as pool:
+        whole = pool.search("okapi", most=1_000)
+        assert len(whole) == 180
+        pages, last = list[Any](), None
+        while page := pool.search("okapi", most=7, after=last):
+            pages, last = pages + page, page[-1]
+        assert pages == whole
+
+
+def test_it_reads_a_sealed_index_that_nobody_else_can(tmp_path: Path) -> None:
+    store = SQLite(tmp_path / "a.db", key=KEY)
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        chat.say("The zebra crosses.")
+    assert found(store, "zebra") == [("run", "message")]
+    plain = bits_of(grams_of("The zebra crosses."))
+    store.close()
+    assert plain not in all_bytes(tmp_path)
+    store.rekey("1e" * 32)
+    assert found(store, "zebra") == [("run", "message")]
+
+
+def test_words_are_needed() -> None:
+    with pytest.raises(BadInput, match="which words"):
+        found(Memory(), " ")
+
+
+async def _asearch(store: Any) -> list[str]:
+    async with Pool(store, window=9_000) as pool:
+        async with pool.session("run") as chat:
+            await chat.say("The zebra crosses.")
+        return [one.text for one in await pool.asearch("zebra")]
+
+
+def test_it_can_be_awaited(store: Any) -> None:
+    import asyncio
+
+    assert asyncio.run(_asearch(store)) == ["The zebra crosses."]
+
+
+@given(
+    st.text(max_size=60), st.integers(0, 50), st.integers(1, 12), st.lists(st.text(max_size=30), max_size=5)
+)
+def test_a_signature_never_denies_what_is_there(text: str, start: int, many: int, others: list[str]) -> None:
+    words = text[start : start + many]
+    grams = grams_of(text).union(*map(grams_of, others))
+    signed = BlockBits("s", 0, 1, bits_of(grams))
+    if words.lower() in text.lower():
+        assert signed.may_have(numbers_of(grams_of(words)))
