@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,12 @@ from typing import Any
 import pytest
 
 from fanfold import BadSetting, Memory, Pool, SQLite
+from fanfold.core.prefix import prefixes
 from fanfold.core.record import Move
+from fanfold.dialects.registry import dialect_named
 from fanfold.stores.store import Store, Tenants
 
+message = dialect_named("openai.chat").message
 WINDOW = {"window": 50_000, "dialect": "openai.chat"}
 
 
@@ -158,6 +162,53 @@ def test_an_imported_session_is_found(pool: Pool, tmp_path: Path) -> None:
     with Pool(Memory(), **WINDOW) as elsewhere, (tmp_path / "one.jsonl").open("rb") as file:
         fanfold.import_session(elsewhere.store, file, name="imported")
         assert elsewhere.find(TALK).session == "imported"
+
+
+def exported_with_a_stub(pool: Pool) -> list[dict[str, Any]]:
+    """The lines of an export of TALK in which the second message was erased."""
+    import io
+
+    import fanfold
+
+    record(pool, one=TALK)
+    with pool.session("one") as chat:
+        chat.erase(chat.view().rows[1].id, "a password")
+    file = io.BytesIO()
+    fanfold.export_session(pool.store, "one", file)
+    return [json.loads(line) for line in file.getvalue().splitlines()]
+
+
+def imported(pool: Pool, lines: list[dict[str, Any]]) -> None:
+    import io
+
+    import fanfold
+
+    file = io.BytesIO(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
+    fanfold.import_session(pool.store, file, name="imported")
+
+
+def test_a_stub_cannot_say_where_an_imported_session_came_by(pool: Pool) -> None:
+    """Nothing proves what a stub was: one that is made up must not take over the histories of others."""
+    lines = exported_with_a_stub(pool)
+    victim = [user("The plans of Ada."), reply("Here they are."), user("Go on."), reply("Well.")]
+    forged = list(prefixes(message(body) for body in victim))[1]
+    (stub,) = [line["entry"] for line in lines if line.get("entry", {}).get("erased")]
+    assert len(stub["prefix"]) == len(forged)
+    stub["prefix"] = forged
+    with Pool(Memory(), **WINDOW) as elsewhere:
+        record(elsewhere, ada=victim)
+        imported(elsewhere, lines)
+        with elsewhere.session("imported") as chat:
+            chat.add(user("Go on."))
+        for count in range(1, 5):
+            found = elsewhere.find(victim[:count])
+            assert (found.session, found.tied, found.candidates) == ("ada", False, ("ada",))
+
+
+def test_a_session_comes_back_with_its_stubs_where_they_are_known(pool: Pool) -> None:
+    lines = exported_with_a_stub(pool)
+    imported(pool, lines)
+    assert set(pool.find([*TALK, user("Thanks.")]).candidates) == {"one", "imported"}
 
 
 @pytest.mark.parametrize("sessions", [3, 300])

@@ -154,9 +154,9 @@ def test_a_body_that_somebody_changes_meanwhile_is_erased_too(tmp_path: Path) ->
     there = opened(9_000, store=theirs)
     erase = mine.erase
 
-    def late(*args: Any) -> None:
+    def late(*args: Any, **rest: Any) -> None:
         there.merge([said(SECRET), *bodies[1:]])
-        erase(*args)
+        erase(*args, **rest)
 
     mine.erase = late  # type: ignore[method-assign]
     chat.erase(path_of(chat)[0], "asked for")

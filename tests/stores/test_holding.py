@@ -161,10 +161,10 @@ def test_what_somebody_took_in_again_since_it_was_listed_is_not_deleted(
     assert len(chat.gc().hidden) == 1
     erase, again = mine.erase, list[Session]()
 
-    def meanwhile(tenant: str, stub: Any, scrub: Any) -> None:
+    def meanwhile(tenant: str, stub: Any, scrub: Any, **rest: Any) -> None:
         again.append(asked(theirs, "again", "Look."))
         assert again[0].answer("c1", TEXT).id == entry.id
-        erase(tenant, stub, scrub)
+        erase(tenant, stub, scrub, **rest)
 
     monkeypatch.setattr(mine, "erase", meanwhile)
     assert not chat.gc(delete=True, hidden=True)

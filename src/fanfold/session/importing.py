@@ -174,8 +174,11 @@ class _Import:
         if entry.depth != above.depth + 1 or not ID.fullmatch(entry.id) or entry.id in self.known:
             raise self._wrong(f"the entry {entry.id[:12]!r} does not follow the one that it names")
         prefix = above.prefix.follow(entry.message)
-        if entry.erased is not None and ID.fullmatch(entry.prefix):
-            prefix = resume(entry.prefix, entry.message)  # of its words only this is left
+        if entry.erased is not None:
+            # Of its words only a hash is left. The file may have made it up, so what is known here counts.
+            here = self.store.entry(self.tenant, entry.id)
+            if here is not None and here.prefix and here.parent == entry.parent:
+                prefix = resume(here.prefix, entry.message)
         echo = entry.echo if entry.erased is not None else entry_echo(above.echo, entry.message)
         self.known[entry.id] = _Above(entry.depth, entry.echo, echo, prefix)
         if entry.erased is not None:
