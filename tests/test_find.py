@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from fanfold import BadSetting, Memory, Pool, SQLite
-from fanfold.core.prefix import prefixes
 from fanfold.core.record import Move
 from fanfold.dialects.registry import dialect_named
+from fanfold.stores.prefix import prefixes
 from fanfold.stores.store import Store, Tenants
 
 message = dialect_named("openai.chat").message

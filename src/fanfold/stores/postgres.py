@@ -122,7 +122,10 @@ class Postgres(SQLStore):
         for name, session, _ in self.rows("all_sessions"):
             with suppress(Corrupt):
                 tenant, called = as_text(name), as_text(session)
-                place, tree = {"tenant": name, "session": session}, TenantTree(partial(self.read_entries, tenant))
+                place, tree = (
+                    {"tenant": name, "session": session},
+                    TenantTree(partial(self.read_entries, tenant)),
+                )
                 records = self.coding.read_records(tenant, called, self.rows("records", **place))
                 named = numbers(all_named(tree, (record for _, record in records)))
                 self.rows("track", **place, prefixes=[], named=named)
