@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fanfold.replay import KINDS, Played, Recall, Score, replay, totals
-from fanfold.replay.page import page
+from fanfold.replay.page import About, headline, page
 from fanfold.replay.page.frontier import unbeaten
 from fanfold.replay.page.plot import ticks
+from fanfold.replay.page.summary import MEANING
+from fanfold.replay.report import HEAD
 from fanfold.testing import called, replied, returned, said
 from tests.browser import opened
 
@@ -106,6 +110,56 @@ def test_a_browser_shows_it_without_complaint(played: list[Played], tmp_path: Pa
         assert sight.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         assert seen.complaints == []
         assert seen.requests == [path.as_uri()]
+
+
+def test_the_page_says_what_was_found_in_words_and_what_was_run(played: list[Played]) -> None:
+    scores = totals(played)
+    cheaper = 1 - scores["drop_oldest"].cost / scores["none"].cost
+    kept = scores["drop_oldest"].trail.mean
+    assert kept is not None
+    said = headline(scores).replace("\N{NO-BREAK SPACE}", " ")
+    words = "cheaper" if cheaper >= 0 else "more expensive"
+    assert said == (
+        f"drop_oldest is {abs(cheaper):.0%} {words} than sending everything, {kept:.0%} of the trail kept"
+    ).replace("%", " %")
+    about = About(command="fanfold replay 'my talks' --window 2500", date="3 May 2026")
+    text = page([msgspec.structs.replace(one, model="gpt-5.2") for one in played], scores, 2_500, about=about)
+    for told in (
+        "fanfold replay &#x27;my talks&#x27; --window 2500",
+        "3 May 2026",
+        "gpt-5.2",
+        "window of 2,500 tokens",
+    ):
+        assert told in text
+    assert headline({"none": scores["none"]}) == "What it costs to send everything"
+
+
+def test_every_column_says_what_it_means(played: list[Played]) -> None:
+    assert set(MEANING) == set(HEAD)
+    text = page(played, totals(played), 2_500)
+    for name in HEAD:
+        assert f'title="{escape(MEANING[name])}">{escape(name)}</th>' in text
+        assert name == "policy" or f"<dt>{escape(name)}</dt><dd>{escape(MEANING[name])}</dd>" in text
+
+
+def test_it_can_be_read_on_a_phone(played: list[Played], tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(page(played, totals(played), 2_500), encoding="utf-8")
+    with opened(path.as_uri(), viewport={"width": 390, "height": 800}) as seen:
+        sight = seen.page
+        assert sight.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        cells = sight.locator("#policies > .wide td").all()
+        assert all(cell.bounding_box()["x"] + cell.bounding_box()["width"] <= 390 for cell in cells)
+        names = sight.evaluate("getComputedStyle(document.querySelector('#policies td'), '::before').content")
+        assert names == '"$"'
+
+
+def test_the_table_fits_a_desk(played: list[Played], tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(page(played, totals(played), 2_500), encoding="utf-8")
+    with opened(path.as_uri(), viewport={"width": 1_280, "height": 800}) as seen:
+        box = seen.page.locator("#policies > .wide")
+        assert box.evaluate("one => one.scrollWidth <= one.clientWidth")
 
 
 def _colour(sight: object, name: str) -> list[int]:

@@ -23,6 +23,7 @@ from fanfold.inspector.looking import Inquiry, list_sessions, search_all
 from fanfold.inspector.routes import answer_read, answer_trial, answer_write, status_of
 from fanfold.inspector.safety import MOST_BODY, Doors, Grant
 from fanfold.inspector.trying import PolicyTrials
+from fanfold.replay.page import look
 from fanfold.session.threads import Threads
 from fanfold.stores.store import Store
 
@@ -196,7 +197,7 @@ class Inspector:
 
 def _read_bundle() -> dict[str, bytes]:
     """The files of the page, by name."""
-    found: dict[str, bytes] = {}
+    found = {"look.css": look().encode()}
     folder = files("fanfold.inspector") / "bundle"
     for inner, prefix in ((folder, ""), (folder / "vendor", "vendor/")):
         for file in inner.iterdir():

@@ -55,6 +55,8 @@ class Played(msgspec.Struct, frozen=True):
     """What of the trail was missing most often, a few of each kind."""
     false: tuple[str, ...] = ()
     """The lines that say how something ended, and are contradicted by the history."""
+    model: str | None = None
+    """The model that answered, where that was recorded."""
 
 
 def change(number: int, shown: Shown, last: Shown | None) -> Change | None:

@@ -247,6 +247,7 @@ class _Replay:
             lost=tuple(self.lost),
             missed=self.watch.missed(MISSED),
             false=tuple(self.witness.false),
+            model=self.trace.model,
         )
 
     def _scores(self, call: ModelCall) -> Iterator[Score]:

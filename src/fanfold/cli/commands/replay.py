@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,7 +156,14 @@ def _values(
 def _write(
     html: Path, found: list[Played], scores: dict[str, Score], window: int, remarks: list[str]
 ) -> None:
-    from fanfold.replay.page import page
+    from fanfold.replay.page import About, page
 
     with atomic_file(html) as target:
-        target.write(page(found, scores, window, remarks).encode())
+        today = date.today()
+        about = About(command=_command(), date=f"{today.day} {today:%B %Y}")
+        target.write(page(found, scores, window, remarks, about=about).encode())
+
+
+def _command() -> str:
+    """The command as it was given, to be given again."""
+    return shlex.join(["fanfold", *sys.argv[1:]])

@@ -41,7 +41,7 @@ export function Now({ name, chosen }) {
       <dl class="figures">
         <div><dt>Full</dt><dd>${percent(share)}</dd></div><div><dt>Reduces at</dt><dd>${told.room ? number(told.pressure.trigger) : "–"}</dd></div>
         <div><dt>Messages</dt><dd>${number(told.stats.messages)}</dd></div><div><dt>Requests</dt><dd>${number(told.stats.requests)}</dd></div>
-        <div><dt>From cache</dt><dd>${told.stats.billed_tokens ? percent(told.stats.cached_tokens / told.stats.billed_tokens) : "–"}</dd></div><div><dt>Cost so far</dt><dd>${dollars(told.cost)}</dd>${told.unmanaged && told.cost ? html`<small>about ${dollars(told.unmanaged)} unmanaged</small>` : null}</div>
+        <div><dt>From cache</dt><dd>${told.stats.billed_tokens ? percent(told.stats.cached_tokens / told.stats.billed_tokens) : "–"}</dd></div><div><dt>Cost so far</dt><dd>${dollars(told.cost)}${told.unmanaged && told.cost ? html`<small>about ${dollars(told.unmanaged)} unmanaged</small>` : null}</dd></div>
       </dl>
     </section>
     <div class=${chosen ? "split" : ""}>

@@ -147,14 +147,14 @@ export function LongList({ total, high, fetchPage, mark, row, name, empty, chose
     shown.push(html`<li key=${at} data-at=${at} aria-setsize=${total} aria-posinset=${at + 1} class=${value && chosen && chosen(value) ? "chosen" : ""} style=${{ transform: "translateY(" + at * high + "px)", height: high + "px" }}>${value !== undefined ? row(value, at) : html`<span class="dim">…</span>`}</li>`);
   }
   if (!total) return html`<p class="remark">${empty || "There is nothing here."}</p>`;
-  return html`<div class="long" ref=${box} onScroll=${(event) => setTop(event.currentTarget.scrollTop)} onKeyDown=${move} style=${{ height: Math.min(total * high + 2, 640) + "px" }}>
+  return html`<div class="long" tabindex="0" role="group" aria-label=${name} ref=${box} onScroll=${(event) => setTop(event.currentTarget.scrollTop)} onKeyDown=${move} style=${{ height: Math.min(total * high + 2, 640) + "px" }}>
     <ul aria-label=${name} style=${{ height: total * high + "px" }}>${shown}</ul>
   </div>`;
 }
 
 function Words({ part, name }) {
   const cut = part.length > part.text.length;
-  return html`<pre dir="auto">${plain(part.text)}${cut ? html`<span class="more"> … ${number(part.length - part.text.length)} more characters${part.ref ? html`: <a href=${to(name, "outputs", part.ref)}>see all of it</a>` : ""}</span>` : null}</pre>`;
+  return html`<pre dir="auto" tabindex="0">${plain(part.text)}${cut ? html`<span class="more"> … ${number(part.length - part.text.length)} more characters${part.ref ? html`: <a href=${to(name, "outputs", part.ref)}>see all of it</a>` : ""}</span>` : null}</pre>`;
 }
 
 export function Part({ part, name }) {

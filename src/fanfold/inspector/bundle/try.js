@@ -77,7 +77,7 @@ function headline([now, tried]) {
 
 function Found({ results }) {
   return html`<section><h2>${headline(results)}</h2>
-    <div class="wide"><table class="beside"><thead><tr><th scope="col">What</th>${results.map((one) => html`<th scope="col" class=${HUES[one.label]}><i></i>${NAMES[one.label]}<br /><small>${about(one)}</small></th>`)}</tr></thead>
+    <div class="wide" tabindex="0" role="group" aria-label="Side by side"><table class="beside"><thead><tr><th scope="col">What</th>${results.map((one) => html`<th scope="col" class=${HUES[one.label]}><i></i>${NAMES[one.label]}<br /><small>${about(one)}</small></th>`)}</tr></thead>
       <tbody>${ROWS.map(([title, says, text, size]) => { const most = size ? Math.max(1e-9, ...results.map(size)) : 1; return html`<tr><th scope="row" title=${says}>${title}<br /><small>${says}</small></th>${results.map((one) => html`<td class=${HUES[one.label]}>${text(one)}${size ? html`<${Bar} share=${size(one) / most} kind=${HUES[one.label]} />` : null}</td>`)}</tr>`; })}</tbody></table></div>
     <h3>Tokens of every request</h3><${Lines} results=${results} />
     ${results.filter((one) => one.label !== "everything").map((one) => html`<details open=${one.label === "tried" && one.lost_count > 0}><summary>${NAMES[one.label]}: ${one.lost_count ? many(one.lost_count, "name") + " out of reach when needed" : "nothing that a call needed was out of reach"}</summary>
