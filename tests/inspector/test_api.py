@@ -234,3 +234,16 @@ def test_what_is_not_there_is_said_in_a_sentence(store: SQLite) -> None:
         assert visitor.ask("sessions/run/melt", 404)["error"]
         assert visitor.tell("run", "melt", status=404)["error"]
         assert visitor.tell("run", "undo", status=404, edit="e999")["error"]
+
+
+def test_a_row_that_is_gone_is_told_and_one_that_never_was_is_not_found(store: SQLite) -> None:
+    chat = open_worked(store, window=400_000, strategy="auto")
+    row = chat.view().rows[1].id
+    chat.fold((row, chat.view().rows[2].id), "Looked.")
+    with Page(store) as page:
+        visitor = page.enter()
+        assert visitor.ask(f"sessions/run/rows/{row}") == {"id": row, "gone": True}
+        told = visitor.ask(f"sessions/run/entries/{row}")
+        assert told["hidden_by"] == chat.edits()[-1].decision.id
+        assert told["says"].startswith("It is one of those: Stands for 2 messages")
+        visitor.ask("sessions/run/rows/" + "0" * 40, 404)

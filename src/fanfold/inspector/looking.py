@@ -156,7 +156,7 @@ def view_row(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     view, chat = _view(seat, asked), seat.chat
     row = view.row(asked.rest[0])
     if row is None:
-        raise NotFound(f"The view has no row {asked.rest[0][:40]!r}.")
+        return {"id": chat.why(asked.rest[0]).entry, "gone": True}
     made = {one.decision.id: one.decision for one in chat.edits()}
     most = asked.number("most", LONG)
     was = row.was

@@ -126,8 +126,8 @@ export function Detail({ name, id, client, request }) {
     const covers = view.rows.slice(at, at + Number(count)).filter((one) => one.kind !== "note").map((one) => one.id);
     change("fold", { covers, text }, "Fold " + many(covers.length, "row"), "Fold");
   };
-  return html`<section class="panel" aria-label="The row"><header><h2>${row ? label(row.kind) : "Row"}</h2><button class="quiet" onClick=${close} aria-label="Close the row">✕</button></header>
-    ${!row ? html`<${Wait} of=${asked} />` : html`
+  return html`<section class="panel" aria-label="The row"><header><h2>${row?.kind ? label(row.kind) : "Row"}</h2><button class="quiet" onClick=${close} aria-label="Close the row">✕</button></header>
+    ${!row ? html`<${Wait} of=${asked} />` : row.gone ? html`<p>This row is no longer in the window. <a href=${/^e\d+$/.test(id) ? to(name, "edit", id) : to(name, "message", id)}>See what became of it</a></p>` : html`
       <p><b>Why is it so?</b> ${row.because}</p>
       <div class="meta"><span>${number(row.tokens)} tokens</span><code>${row.id.slice(0, 12)}</code>${row.edits.map((edit) => html`<a href=${to(name, "edit", edit)}>edit ${edit}</a>`)}</div>
       ${request !== undefined ? null : html`<div class="buttons">

@@ -116,18 +116,25 @@ export function LongList({ total, high, fetchPage, mark, row, name, empty, chose
   const [pages, setPages] = useState({});
   const wanted = useRef({});
   const height = useHeight(box);
-  const SIZE = 100;
-  const first = Math.max(0, Math.floor(top / high) - 8);
-  const last = Math.min(total, Math.ceil((top + height) / high) + 8);
+  const SIZE = 100, NEAR = 10;
+  // A browser draws nothing beyond some 33 million pixels, so a longer list is scrolled in larger steps.
+  const span = Math.min(total * high, 15e6);
+  const scale = total * high > span ? (total * high - height) / (span - height) : 1;
+  const seen = top * scale;
+  const first = Math.max(0, Math.floor(seen / high) - 8);
+  const last = Math.min(total, Math.ceil((seen + height) / high) + 8);
   useEffect(() => {
     for (let page = Math.floor(first / SIZE); page * SIZE < last; page += 1) {
       const key = page + "@" + mark;
       if (wanted.current[key]) continue;
       wanted.current[key] = true;
       fetchPage(page * SIZE, SIZE).then((rows) => setPages((old) => {
-        const kept = Object.entries({ ...old, [page]: rows });
-        return Object.fromEntries(kept.slice(-40));
-      }), () => { wanted.current[key] = false; });
+        // What is far from here is forgotten, and fetched again when somebody comes back.
+        const kept = Object.entries({ ...old, [page]: rows }).filter(([at]) => Math.abs(at - page) <= NEAR);
+        const known = new Set(kept.map(([at]) => at));
+        for (const one of Object.keys(wanted.current)) if (!known.has(one.split("@")[0])) delete wanted.current[one];
+        return Object.fromEntries(kept);
+      }), () => { delete wanted.current[key]; });
     }
   }, [first, last, mark]);
   const move = (event) => {
@@ -137,18 +144,19 @@ export function LongList({ total, high, fetchPage, mark, row, name, empty, chose
     event.preventDefault();
     const next = Math.max(0, Math.min(total - 1, Number(now.dataset.at) + step));
     const view = box.current;
-    if (next * high < view.scrollTop) view.scrollTop = next * high;
-    if ((next + 1) * high > view.scrollTop + view.clientHeight) view.scrollTop = (next + 1) * high - view.clientHeight;
+    const shown = view.scrollTop * scale;
+    if (next * high < shown) view.scrollTop = (next * high) / scale;
+    if ((next + 1) * high > shown + view.clientHeight) view.scrollTop = ((next + 1) * high - view.clientHeight) / scale;
     setTimeout(() => view.querySelector('[data-at="' + next + '"] button, [data-at="' + next + '"] a')?.focus({ preventScroll: true }), 60);
   };
   const shown = [];
   for (let at = first; at < last; at += 1) {
     const value = pages[Math.floor(at / SIZE)]?.[at % SIZE];
-    shown.push(html`<li key=${at} data-at=${at} aria-setsize=${total} aria-posinset=${at + 1} class=${value && chosen && chosen(value) ? "chosen" : ""} style=${{ transform: "translateY(" + at * high + "px)", height: high + "px" }}>${value !== undefined ? row(value, at) : html`<span class="dim">…</span>`}</li>`);
+    shown.push(html`<li key=${at} data-at=${at} aria-setsize=${total} aria-posinset=${at + 1} class=${value && chosen && chosen(value) ? "chosen" : ""} style=${{ transform: "translateY(" + (at * high - seen + top) + "px)", height: high + "px" }}>${value !== undefined ? row(value, at) : html`<span class="dim">…</span>`}</li>`);
   }
   if (!total) return html`<p class="remark">${empty || "There is nothing here."}</p>`;
   return html`<div class="long" tabindex="0" role="group" aria-label=${name} ref=${box} onScroll=${(event) => setTop(event.currentTarget.scrollTop)} onKeyDown=${move} style=${{ height: Math.min(total * high + 2, 640) + "px" }}>
-    <ul aria-label=${name} style=${{ height: total * high + "px" }}>${shown}</ul>
+    <ul aria-label=${name} style=${{ height: span + "px" }}>${shown}</ul>
   </div>`;
 }
 
