@@ -153,3 +153,30 @@ def test_a_pin_is_let_go_in_the_middle_of_other_work_on_a_session_that_was_opene
         assert texts == ["They began.", "Go on.", "Done.", "One more thing."]
     with fanfold.open("run", **options) as chat:
         assert [message.text for message in chat.view().messages] == texts
+
+
+def test_a_pinned_text_is_marked_in_the_view_counted_and_listed() -> None:
+    chat = fanfold.open("a", window=9_000)
+    chat.say("Never delete anything. " + "Be nice to everybody. " * 30)
+    entry = chat.say("Go on.")
+    made = chat.pin("Never delete anything.")
+    marked, plain = str(chat.view()).splitlines()[1:]
+    assert marked.lstrip().startswith("▸")
+    assert marked.endswith("pinned text")
+    assert "pinned" not in plain
+    assert 3 <= chat.pressure().pinned <= 8
+    assert chat.stats()["pinned"] == chat.pressure().pinned
+    assert chat.pins() == {made.id: Pin(text="Never delete anything.")}
+    chat.pin(entry.id)
+    assert [pin.entry for pin in chat.pins().values()] == [None, entry.id]
+    chat.unpin("Never delete anything.")
+    assert [pin.entry for pin in chat.pins().values()] == [entry.id]
+
+
+def test_no_token_counts_twice_where_a_text_is_pinned() -> None:
+    chat = fanfold.open("a", window=9_000)
+    chat.say("Never delete anything.")
+    chat.pin("Never delete anything.")
+    pressure = chat.pressure()
+    assert pressure.fresh == 0
+    assert pressure.pinned + pressure.rest == pressure.tokens

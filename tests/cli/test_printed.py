@@ -72,7 +72,7 @@ SCENES = {
         "release run e1 --json",
         "release run e9",
     ),
-    "pin": ("pin run {0}", 'pin run "Never touch vendor/." --json', "show run"),
+    "pin": ("pin run {0}", 'pin run "Never touch vendor/." --json', "pin run", "show run"),
     "unpin": ("pin run {0}", "unpin run {0}", "pin run {0}", "unpin run {0} --json", "unpin run {0}"),
     "note": ('note run plan "1. mend"', 'note run plan "2. test" --json', "show run"),
     "rewind": ("rewind run --turns 1", "rewind run {0} --json", "rewind run zz"),

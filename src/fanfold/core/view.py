@@ -489,7 +489,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
             "tokens": self.tokens,
             "bytes": self.size,
             "frame": self.frame.tokens,
-            "pinned": sum(row.tokens for row in self.rows if row.pinned),
+            "pinned": round(sum(row.tokens * self.pinned_share(row) for row in self.rows)),
             "results": sum(row.tokens for row in self.rows if row.results),
             **{kind: sum(row.tokens for row in self.rows if row.kind == kind) for kind in kinds},
         }
@@ -515,7 +515,19 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def _lines(self) -> list[RowLine]:
-        return [row.line for row in ((self.frame, *self.rows) if self.frame.messages else self.rows)]
+        rows = (self.frame, *self.rows) if self.frame.messages else self.rows
+        return [
+            row.line if row.pinned or not self.pinned_share(row) else row.line.with_pinned_text()
+            for row in rows
+        ]
+
+    def pinned_share(self, row: Row) -> float:
+        """How much of a row is pinned: all of it, or the pinned lines that stand in it, by characters."""
+        if row.pinned or not self.pinned_texts:
+            return float(row.pinned)
+        shown = "\n".join([text_of(message, unescaped=True) for message in row.messages])
+        lines = {line for text in self.pinned_texts for line in text.splitlines() if line.strip()}
+        return sum(len(line) for line in lines if line in shown) / max(1, len(shown))
 
 
 def _blocks(rows: Sequence[Row]) -> list[Block]:

@@ -150,6 +150,7 @@ class AsyncSession(Verbs):
     reset = awaitable(Session.reset)
     pin = awaitable(Session.pin)
     unpin = awaitable(Session.unpin)
+    pins = awaitable(Session.pins)
     note = awaitable(Session.note)
     erase = awaitable(Session.erase)
     output = awaitable(Session.output)

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fanfold.asking.drive import Asker, drive
-from fanfold.core.edit import Decision
+from fanfold.core.edit import Decision, Pin
 from fanfold.core.errors import BadInput, Gone, Moved
 from fanfold.core.message import Call, Message, Part
 from fanfold.core.plan import Answer, Ask, Outcome
@@ -319,6 +319,10 @@ class Session(Verbs):
     def unpin(self, what: str) -> Decision:
         """Let go of a pin."""
         return self._do(undo.unpin, what)
+
+    def pins(self) -> dict[str, Pin]:
+        """What is pinned, by the ids of the edits: entries, and lines of text."""
+        return self._do(undo.pins)
 
     def note(self, name: str, text: str) -> Decision:
         """Show a piece of state beside the conversation."""

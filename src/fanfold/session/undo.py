@@ -232,6 +232,12 @@ def pin(state: State, what: str) -> Decision:
     return _pin_once(state, pin)
 
 
+def pins(state: State) -> dict[str, Pin]:
+    """The pins that stand, by their edits' ids."""
+    state.read_whole()
+    return dict(state.log.pins())
+
+
 def _check_shown(state: State, pin: Pin) -> None:
     """Refuse to pin what does not stand in view."""
     hiding = _edit_hiding(state, pin.entry) if pin.entry is not None else None

@@ -21,6 +21,10 @@ class RowLine(NamedTuple):
         head = f"  {self.sign}  {self.role:<9} {self.tokens:>6,}"
         return f"{head}  {self.excerpt:<{_WIDTH}}  {self.reason}".rstrip()
 
+    def with_pinned_text(self) -> RowLine:
+        """The same row, said to have pinned lines in it."""
+        return self._replace(sign="▸", reason=" ".join(filter(None, ("pinned text", self.reason))))
+
 
 def excerpt_of(words: Sequence[str], calls: Sequence[str]) -> str:
     """The first words of a row, and what it calls."""

@@ -62,16 +62,18 @@ class Shares(NamedTuple):
 def shares_of(view: View, measure: Callable[[Weight], float]) -> Shares:
     """What holds the room of a view, by any measure; no row counts twice."""
     unseen = view.fresh - view.exempt
+    pinned = {row.id: share for row in view.rows if (share := view.pinned_share(row))}
 
     def held(test: Callable[[Row], bool]) -> int:
-        return round(sum(measure(row.weight) for row in view.rows if test(row)))
+        loose = ((row, 1 - pinned.get(row.id, 0)) for row in view.rows if test(row))
+        return round(sum(measure(row.weight) * share for row, share in loose))
 
     return Shares(
         frame=round(measure(view.frame.weight)) if view.frame.tokens else 0,  # an empty one has brackets
-        pinned=held(lambda row: row.pinned),
-        brought_back=held(lambda row: row.id in view.exempt and not row.pinned),
+        pinned=round(sum(measure(row.weight) * pinned.get(row.id, 0) for row in view.rows)),
+        brought_back=held(lambda row: row.id in view.exempt),
         notes=held(lambda row: row.kind == "note"),
-        fresh=held(lambda row: row.id in unseen and row.kind != "note" and not row.pinned),
+        fresh=held(lambda row: row.id in unseen and row.kind != "note"),
     )
 
 

@@ -120,13 +120,20 @@ def release(chat: fanfold.Session, edit: str, as_json: bool) -> None:
 
 @click.command
 @on_session
-@click.argument("what", shell_complete=row_ids)
-def pin(chat: fanfold.Session, what: str, as_json: bool) -> None:
+@click.argument("what", required=False, shell_complete=row_ids)
+def pin(chat: fanfold.Session, what: str | None, as_json: bool) -> None:
     """Keep an entry, by its id, or lines of text verbatim in view.
+
+    Without WHAT, it lists what is pinned.
 
     \b
     Example: fanfold pin run-42 "Never touch vendor/."
     """
+    if what is None:
+        pins = chat.pins()
+        lines = [f"{id}  {edit.entry[:12] if edit.entry else edit.text}" for id, edit in pins.items()]
+        say(pins, "\n".join(lines) or "Nothing is pinned.", as_json)
+        return
     _change(chat, lambda: (chat.pin(what),), as_json)
 
 
