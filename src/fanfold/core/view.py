@@ -15,7 +15,7 @@ from fanfold.core.budget import Budget
 from fanfold.core.edit import RECALL
 from fanfold.core.message import Call, Message, Result, Text, Thinking, text_of
 from fanfold.core.record import Frame, Kept
-from fanfold.text.lines import RowLine, excerpt_of
+from fanfold.text.lines import RowLine, excerpt_of, fill_of
 from fanfold.text.notebook import rows_table
 
 
@@ -498,7 +498,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         return "\n".join([self._head, *map(str, self._lines)])
 
     def __repr__(self) -> str:
-        return f"<View of {len(self.rows)} rows, {self._fill}>"
+        return f"<View of {len(self.rows)} rows, {fill_of(self.tokens, self.room)}>"
 
     def _repr_html_(self) -> str:
         return rows_table(self._head, self._lines)
@@ -507,19 +507,13 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     def _head(self) -> str:
         edits = len({why for row in self.rows for why in row.why})
         place = " ".join(filter(None, (self.title, f"@ {self.tip[:6]}" if self.tip else "@ start")))
-        return f"{place}   {self._fill}   {edits} edit{'s' * (edits != 1)} stand{'s' * (edits == 1)}"
-
-    @property
-    def _fill(self) -> str:
-        return f"{self.tokens:,}{f' of {self.room:,}' if self.room is not None else ''} tokens"
+        stand = f"{edits} edit{'s' * (edits != 1)} stand{'s' * (edits == 1)}"
+        return f"{place}   {fill_of(self.tokens, self.room)}   {stand}"
 
     @property
     def _lines(self) -> list[RowLine]:
         rows = (self.frame, *self.rows) if self.frame.messages else self.rows
-        return [
-            row.line if row.pinned or not self.pinned_share(row) else row.line.with_pinned_text()
-            for row in rows
-        ]
+        return [row.line.marked(self.pinned_share(row) > 0 and not row.pinned) for row in rows]
 
     def pinned_share(self, row: Row) -> float:
         """How much of a row is pinned: all of it, or the pinned lines that stand in it, by characters."""

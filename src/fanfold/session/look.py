@@ -16,6 +16,7 @@ from fanfold.session.state import State
 from fanfold.session.undo import entry_named, standing_edits
 from fanfold.strategies.handover.writing import SPEAKERS
 from fanfold.text.cutting import short
+from fanfold.text.lines import fill_of
 from fanfold.text.notebook import lines_table
 from fanfold.tokens.units import decision_in_window, in_window
 
@@ -245,8 +246,7 @@ def in_short(state: State) -> str:
     """The session's name, its messages, and how full its window is."""
     log, view = state.log, state.shown()
     messages = log.tree[log.head].depth + 1 if log.head is not None else 0
-    room = f" of {view.room:,}" if view.room is not None else ""
-    return f"{state.terms.name!r}: {messages:,} message{'s' * (messages != 1)}, {view.tokens:,}{room} tokens"
+    return f"{state.terms.name!r}: {messages:,} message{'s' * (messages != 1)}, {fill_of(view.tokens, view.room)}"
 
 
 def stats(state: State) -> dict[str, Any]:

@@ -21,8 +21,10 @@ class RowLine(NamedTuple):
         head = f"  {self.sign}  {self.role:<9} {self.tokens:>6,}"
         return f"{head}  {self.excerpt:<{_WIDTH}}  {self.reason}".rstrip()
 
-    def with_pinned_text(self) -> RowLine:
-        """The same row, said to have pinned lines in it."""
+    def marked(self, pinned: bool) -> RowLine:
+        """The same row, said to have pinned lines in it if it has."""
+        if not pinned:
+            return self
         return self._replace(sign="▸", reason=" ".join(filter(None, ("pinned text", self.reason))))
 
 
@@ -35,6 +37,11 @@ def excerpt_of(words: Sequence[str], calls: Sequence[str]) -> str:
     called = f"→ {one_line(calls[0], _WIDTH - 2 - len(more))}{more}"
     room = _WIDTH - len(called) - 2
     return f"{one_line(said, room)}  {called}" if said and room > 8 else called
+
+
+def fill_of(tokens: int, room: int | None) -> str:
+    """So many tokens, and how many there is room for where that is known."""
+    return f"{tokens:,}{f' of {room:,}' if room is not None else ''} tokens"
 
 
 def one_line(text: str, room: int) -> str:
