@@ -112,3 +112,23 @@ def test_any_text_has_a_lineage_or_none(name: str) -> None:
     """(19.11)"""
     found = lineage(key(name))
     assert found is None or found.words
+
+
+def test_a_sub_agent_has_a_prompt_and_tools_of_its_own() -> None:
+    read = {"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}
+    ask = {"type": "function", "function": {"name": "ask", "parameters": {"type": "object"}}}
+    with fanfold.open("lead", window=20_000, system="You lead.", tools=[ask]) as lead:
+        lead.say("Where is the bug?")
+        lead.add({"role": "assistant", "tool_calls": [called_in_chat("c1", "ask")]})
+        with lead.spawn("c1", system="You read.", tools=[read]) as helper:
+            helper.say("Read the parser.")
+            body = helper.request()
+    assert body["messages"][0] == {"role": "system", "content": "You read."}
+    names = [tool["function"]["name"] for tool in body["tools"]]
+    assert names[0] == "read"
+    assert "ask" not in names
+    assert len(names) > 1, "it has tools, so it can look things up again"
+
+
+def called_in_chat(id: str, name: str) -> dict[str, object]:
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": "{}"}}

@@ -191,3 +191,14 @@ def test_what_was_said_in_another_dialect_is_sent_in_this_one():
     assert [message["role"] for message in messages] == ["user", "assistant", "user"]
     assert messages[0] == user(text("hi"))
     assert [block["content"] for block in messages[2]["content"]] == ["two", ""]
+
+
+def test_the_sdk_sends_a_request_without_a_limit_unstreamed_whatever_the_model_could_reply() -> None:
+    from anthropic import Anthropic
+
+    from fanfold.testing.provider import Provider, Turn
+
+    with Provider([Turn("Here I am.")]) as provider, fanfold.open("a", model="claude-sonnet-5") as chat:
+        chat.say("Hello")
+        client = Anthropic(base_url=provider.anthropic_base_url, api_key="any")
+        assert chat.receive(client.messages.create(**chat.request())).text == "Here I am."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -16,11 +17,29 @@ SAYS = {
     "minutes.py": "Minutes: the release moves to Friday; the parser is Ana's.",
     "fit_a_list.py": "fitting it again changes nothing: True",
     "undo_and_why.py": "back in view: True",
+    "agents/coding_agent.py": "Fixed: double() multiplies now, and its test passes.",
+    "agents/support_bot.py": "state: {'order': 'A-1074', 'problem': 'broken cup', 'wish': 'a new cup'}",
+    "agents/long_chat.py": "the rule is still there: True",
+    "agents/browser_agent.py": "31 requests, 0 refused",
+    "agents/sub_agents.py": "The bug is in the parser, line 12.",
 }
+AGENTS = [name for name in SAYS if name.startswith("agents/")]
 
 
 def test_every_example_has_a_line_to_look_for() -> None:
-    assert {path.name for path in EXAMPLES.glob("*.py")} == set(SAYS)
+    here = [*EXAMPLES.glob("*.py"), *EXAMPLES.glob("agents/*.py")]
+    assert {path.relative_to(EXAMPLES).as_posix() for path in here} == set(SAYS)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_is_short(name: str) -> None:
+    assert len((EXAMPLES / name).read_text(encoding="utf-8").splitlines()) <= 60
+
+
+def test_the_page_of_agents_shows_them_as_they_are() -> None:
+    script = runpy.run_path(str(EXAMPLES.parent / "scripts" / "write_examples.py"))
+    page = (EXAMPLES.parent / "docs" / "agents.md").read_text(encoding="utf-8")
+    assert page == script["written"](), "`make pages` writes it anew"
 
 
 @pytest.mark.parametrize("name", SAYS)

@@ -18,7 +18,7 @@ from fanfold.core.tree import Entry
 from fanfold.dialects.dialect import Reply
 from fanfold.outputs.recall import is_search
 from fanfold.session import bill, find, fork, outputs, record, reduce, request
-from fanfold.session.fork import Other
+from fanfold.session.fork import Other, SubAgent
 from fanfold.session.record import AsyncListening
 from fanfold.session.request import SentRequest
 from fanfold.session.session import UNDER_WAY, Session, Verbs, may_repeat
@@ -227,9 +227,9 @@ class AsyncSession(Verbs):
         return AsyncSession(forked, self._ask, remote=self._remote, awaited=self._awaited)
 
     async def spawn(
-        self, call: Call | str, *, name: str | None = None, **other: Unpack[Other]
+        self, call: Call | str, *, name: str | None = None, **other: Unpack[SubAgent]
     ) -> AsyncSession:
-        """A sub-agent's session, linked to the call that started it; with another model too."""
+        """A sub-agent's session, linked to the call that started it; with a prompt, tools and model of its own."""
         spawned = await self._work(self._do, fork.spawn, call, name, other)
         return AsyncSession(spawned, self._ask, remote=self._remote, awaited=self._awaited)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TypedDict
+from collections.abc import Iterable, Iterator
+from typing import Any, TypedDict, cast
 
 from msgspec.structs import replace
 
@@ -26,6 +26,7 @@ from fanfold.core.record import (
 )
 from fanfold.dialects.registry import dialect_for, dialect_named, most_bytes
 from fanfold.session.erase import erase
+from fanfold.session.merge import offer_recall, reframe
 from fanfold.session.state import State
 from fanfold.session.terms import Terms
 from fanfold.stores.store import Tenant
@@ -39,6 +40,13 @@ class Other(TypedDict, total=False):
     dialect: str | None
     """Another provider's wire format: messages and tools are sent in that form from then on."""
     window: int | None
+
+
+class SubAgent(Other, total=False):
+    """What a sub-agent may have otherwise: also a system prompt and tools of its own."""
+
+    system: str | Iterable[Any] | None
+    tools: Iterable[Any] | None
 
 
 def fork(state: State, name: str, edits: bool = True, other: Other | None = None) -> State:
@@ -79,14 +87,22 @@ def _records_afresh(state: State) -> Iterator[Record]:
         yield Edited(tuple(numbered), state.terms.clock())
 
 
-def spawn(state: State, call: Call | str, name: str | None = None, other: Other | None = None) -> State:
-    """A sub-agent's session, linked to the call that started it."""
+def spawn(state: State, call: Call | str, name: str | None = None, other: SubAgent | None = None) -> State:
+    """A sub-agent's session, linked to the call that started it; it begins with nothing but what it is given."""
     id = call.id if isinstance(call, Call) else call
     if not isinstance(id, str) or id not in state.open_calls:
         raise NotFound(f"No call {id!r} waits for an answer here; a sub-agent belongs to an open call.")
+    given = dict(other or {})
+    frame = options_of({key: given.pop(key) for key in ("system", "tools") if key in given})
     new = _sibling(
-        state, f"{state.terms.name}/{id}" if name is None else name, other or {}, recall=state.terms.recall
+        state,
+        f"{state.terms.name}/{id}" if name is None else name,
+        cast(Other, given),
+        recall=state.terms.recall,
     )
+    if frame.system or frame.tools:
+        offer_recall(new, frame.tools)
+        new.unit(lambda: reframe(new, frame.system, frame.tools))
     state.write(Spawned(state.open_calls[id].id, new.terms.name))
     return new
 

@@ -7,16 +7,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fanfold.core.edit import Pin, Undo, covers_of
+from fanfold.core.edit import RECALL, Pin, Undo, covers_of
 from fanfold.core.log import Log
 from fanfold.core.message import Message
 from fanfold.core.record import Framed, Inherited, Replaced
 from fanfold.dialects.dialect import Memory, plain
+from fanfold.dialects.tools import localize
 from fanfold.session.align import Alignment, Pairing
 from fanfold.session.find import definitions
 from fanfold.session.outputs import register
 from fanfold.session.record import append
-from fanfold.session.state import State
+from fanfold.session.state import State, tool_names
 from fanfold.session.still import stand, take_out
 from fanfold.text.plain import exacting
 
@@ -87,6 +88,26 @@ def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
     if frame != state.log.frame():
         state.write(Framed(frame))
         state.void_bill()
+
+
+def offer_recall(state: State, tools: Sequence[Any]) -> None:
+    """Where nothing was said about recall, offer its tools if the model has others, from the first request on.
+
+    Later they would change the beginning of every request; and whoever offers them itself answers them itself.
+    """
+    if state.terms.recall is not None:
+        return
+    dialect, known = state.dialect, state.frame_tools()
+    given = tool_names(dialect.frame((), tools), dialect.name)
+    offered = bool(given or known)
+    if state.log.requests:
+        offered = not RECALL.isdisjoint(known)
+    elif offered:  # some providers take so many tools and no more
+        more = dialect.frame((), (*tools, *definitions(state)))
+        offer = state.deferral.offer(more, ())
+        sent = localize(more, dialect.name)[0] if offer is None else offer.sent
+        offered = not any(fault.rule == "few" for fault in dialect.check_frame(sent, {}))
+    state.offer_recall(offered and RECALL.isdisjoint(given))
 
 
 class Repeated(NamedTuple):

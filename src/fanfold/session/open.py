@@ -30,14 +30,14 @@ from fanfold.core.plan import Outcome, Strategy, name_of
 from fanfold.core.record import Opened
 from fanfold.deferral.catalog import FIND
 from fanfold.dialects.registry import DIALECTS, dialect_for, dialect_named
-from fanfold.dialects.tools import function_names, localize
+from fanfold.dialects.tools import function_names
 from fanfold.outputs.filters import Filter, binary, clip_within
 from fanfold.outputs.recall import definitions
 from fanfold.session.fork import leave
 from fanfold.session.keep import LoadedSession
-from fanfold.session.merge import reframe
+from fanfold.session.merge import offer_recall, reframe
 from fanfold.session.session import Session
-from fanfold.session.state import State, tool_names
+from fanfold.session.state import State
 from fanfold.session.terms import Terms
 from fanfold.stores.opening import is_awaited, is_remote, is_there, open_store
 from fanfold.stores.store import Store, Tenant
@@ -213,7 +213,7 @@ def open_state(
     if state.terms.opened != (read.keeping.opened or Opened()):
         state.introduce()
     if not state.damage:
-        _offer_recall(state, options.tools)
+        offer_recall(state, options.tools)
         state.unit(lambda: reframe(state, options.system, options.tools))
         if read.keeping.begun:
             with suppress(StoreFailed):  # a file that cannot be written can be looked at
@@ -256,26 +256,6 @@ def _check_tools(choice: Choice, tools: Sequence[Any]) -> None:
             f"With recall=True the session has a tool {own[0]!r} itself, and there is another among `tools`. "
             "Leave that one out or call it otherwise; or open with recall=False, and answer it yourself."
         )
-
-
-def _offer_recall(state: State, tools: Sequence[Any]) -> None:
-    """Where nothing was said about recall, offer its tools if the model has others, from the first request on.
-
-    Later they would change the beginning of every request; and whoever offers them itself answers them itself.
-    """
-    if state.terms.recall is not None:
-        return
-    dialect, known = state.dialect, state.frame_tools()
-    given = tool_names(dialect.frame((), tools), dialect.name)
-    offered = bool(given or known)
-    if state.log.requests:
-        offered = not RECALL.isdisjoint(known)
-    elif offered:  # some providers take so many tools and no more
-        more = dialect.frame((), (*tools, *definitions(dialect.name)))
-        offer = state.deferral.offer(more, ())
-        sent = localize(more, dialect.name)[0] if offer is None else offer.sent
-        offered = not any(fault.rule == "few" for fault in dialect.check_frame(sent, {}))
-    state.offer_recall(offered and RECALL.isdisjoint(given))
 
 
 def _seconds(clock: Callable[[], float]) -> Callable[[], float]:

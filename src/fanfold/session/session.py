@@ -38,7 +38,7 @@ from fanfold.session import (
     undo,
 )
 from fanfold.session.cache import CacheUse
-from fanfold.session.fork import Other
+from fanfold.session.fork import Other, SubAgent
 from fanfold.session.gc import Garbage
 from fanfold.session.ledger import Ledger
 from fanfold.session.look import Diff, Why
@@ -364,8 +364,8 @@ class Session(Verbs):
         """A session of its own on the same entries, with the standing edits or afresh; with another model too."""
         return Session(self._do(fork.fork, name, edits, other), self._ask)
 
-    def spawn(self, call: Call | str, *, name: str | None = None, **other: Unpack[Other]) -> Session:
-        """A sub-agent's session, linked to the call that started it; with another model too."""
+    def spawn(self, call: Call | str, *, name: str | None = None, **other: Unpack[SubAgent]) -> Session:
+        """A sub-agent's session, linked to the call that started it; with a prompt, tools and model of its own."""
         return Session(self._do(fork.spawn, call, name, other), self._ask)
 
     def refresh(self) -> None:

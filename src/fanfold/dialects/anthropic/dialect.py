@@ -20,6 +20,10 @@ from fanfold.dialects.rules import Params, Rows
 from fanfold.dialects.tools import chosen_from, told_apart, well_named
 from fanfold.tokens.usage import billed_usage
 
+MOST_UNSTREAMED = 21_333
+"""Where nobody gave a limit. The SDK raises for a reply that is not streamed and may take longer than ten minutes, and
+it reckons with 128,000 tokens an hour (`_calculate_nonstreaming_timeout`, anthropic 0.70 and later)."""
+
 
 class AnthropicMessages(ProviderDialect):
     """The dialect for `anthropic`; its rules go by the model that each request names."""
@@ -64,7 +68,7 @@ class AnthropicMessages(ProviderDialect):
 
     def limit(self, tokens: int | None, default: int) -> dict[str, Any]:
         """Anthropic demands a limit of the reply."""
-        return {"max_tokens": default if tokens is None else tokens}
+        return {"max_tokens": min(default, MOST_UNSTREAMED) if tokens is None else tokens}
 
     def encode(
         self, frame: Frame, rows: Rows, params: Params, *, context: Context = None, marks: Marks | None = None
