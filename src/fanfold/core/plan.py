@@ -106,9 +106,8 @@ class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
     """Tokens behind the first edit, which the provider's cache held and the next request pays afresh."""
 
     def __repr__(self) -> str:
-        by = f" by {self.strategy}" if self.strategy else ""
-        why = f"; {self.error}" if self.error else ""
-        return f"<Outcome {self.status}: {self.before:,} → {self.after:,} tokens{by}{why}>"
+        more = (f" by {self.strategy}" * bool(self.strategy)) + (f"; {self.error}" * bool(self.error))
+        return f"<Outcome {self.status}: {self.before:,} → {self.after:,} tokens{more}>"
 
     @property
     def saved(self) -> int:

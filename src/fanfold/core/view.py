@@ -15,7 +15,7 @@ from fanfold.core.budget import Budget
 from fanfold.core.edit import RECALL
 from fanfold.core.message import Call, Message, Result, Text, Thinking, text_of
 from fanfold.core.record import Frame, Kept
-from fanfold.text.lines import RowLine, excerpt_of, fill_of
+from fanfold.text.lines import RowLine, excerpt_of, fill_of, view_line
 from fanfold.text.notebook import rows_table
 
 
@@ -505,10 +505,8 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
 
     @property
     def _head(self) -> str:
-        edits = len({why for row in self.rows for why in row.why})
-        place = " ".join(filter(None, (self.title, f"@ {self.tip[:6]}" if self.tip else "@ start")))
-        stand = f"{edits} edit{'s' * (edits != 1)} stand{'s' * (edits == 1)}"
-        return f"{place}   {fill_of(self.tokens, self.room)}   {stand}"
+        edits = {why for row in self.rows for why in row.why}
+        return view_line(self.title, self.tip, fill_of(self.tokens, self.room), len(edits))
 
     @property
     def _lines(self) -> list[RowLine]:

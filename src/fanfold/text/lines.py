@@ -44,6 +44,12 @@ def fill_of(tokens: int, room: int | None) -> str:
     return f"{tokens:,}{f' of {room:,}' if room is not None else ''} tokens"
 
 
+def view_line(title: str, tip: str | None, fill: str, edits: int) -> str:
+    """The line above the rows: whose view it is and at which entry, how full it is, and how many edits stand."""
+    place = " ".join(filter(None, (title, f"@ {tip[:6]}" if tip else "@ start")))
+    return f"{place}   {fill}   {edits} edit{'s' * (edits != 1)} stand{'s' * (edits == 1)}"
+
+
 def one_line(text: str, room: int) -> str:
     """A text on one line of at most `room` characters."""
     flat = " ".join(text[:400].split()).encode("utf-8", "replace").decode()
