@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from functools import partial
 from io import BytesIO
-from time import monotonic
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -31,6 +30,7 @@ from fanfold.outputs.grep import Patience, Pattern
 from fanfold.session.past import PastEdit
 from fanfold.session.stored import describe, summary_of, without_any_room
 from fanfold.stores.export import export_session
+from fanfold.stores.search import search as search_tenant
 
 _PAGE = 200
 _MOST_PAGE = 2_000
@@ -38,8 +38,6 @@ _LINES = 500
 _WIDEST = 4_000
 """Bytes of a line of an output; a longer one is cut."""
 _HITS = 200
-_PATIENCE = 5.0
-"""Seconds after which a search over all sessions tells what it has found."""
 
 
 class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,19 +200,9 @@ def _say_why(row: Row | None, view: View, made: Mapping[str, Decision], hidden: 
 
 
 def search_all(desk: Desk, asked: Inquiry) -> dict[str, Any]:
-    """Everything that the sessions of a tenant hold, searched for some words, hidden or not."""
-    words, found, begun = asked.query.get("words", ""), list[dict[str, Any]](), monotonic()
-    for one in sorted(desk.store.summaries(asked.tenant), key=lambda one: -one.seen):
-        inner = Inquiry(tenant=asked.tenant, name=one.name, query=asked.query)
-        hits = desk.use(asked.tenant, one.name, partial(search, asked=inner))
-        found += [{"session": one.name, "kind": "message", **_passage(hit)} for hit in hits]
-        if len(found) >= _HITS or monotonic() - begun > _PATIENCE:
-            return {"words": words, "hits": found[:_HITS], "more": True}
-    return {"words": words, "hits": found, "more": False}
-
-
-def _passage(hit: Mapping[str, Any]) -> dict[str, Any]:
-    return {"entry": hit["entry"], "edit": "", "ref": "", "role": hit["role"], "text": hit["text"]}
+    """Everything that the sessions of a tenant hold, searched for some words, hidden or not (`fanfold search`)."""
+    found = list(islice(search_tenant(desk.store, asked.tenant, asked.query.get("words", "")), _HITS + 1))
+    return {"hits": found[:_HITS], "more": len(found) > _HITS}
 
 
 def list_edits(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:

@@ -56,19 +56,21 @@ export function Edit({ name, id }) {
   const text = edit.shows[0]?.parts[0]?.type === "text" ? edit.shows[0].parts[0].text : null;
   const light = (line) => {
     setLit(line.entries);
-    document.getElementById("from-" + line.entries[0])?.scrollIntoView({ block: "center", behavior: "smooth" });
+    const source = document.getElementById("from-" + line.entries[0]);
+    if (source) source.scrollIntoView({ block: "center", behavior: "smooth" });
+    else location.hash = to(name, "message", line.entries[0]);
   };
   return html`<h1>${WHAT[edit.kind]}: edit ${edit.id}</h1>
     <p class="lead">Made by ${by(edit)}${edit.time ? ", " + clock(edit.time) : ""}. ${LEADS[edit.fate]} ${edit.before ? "The window went from " + number(edit.before) + " to " + number(edit.after) + " tokens." : ""}</p>
     <div class="buttons">${buttonsFor(edit, change)}<a class="button quiet" href=${to(name, "hidden")}>All edits</a>${edit.under ? html`<a class="button quiet" href=${to(name, "edit", edit.under)}>It lies under ${edit.under}</a>` : null}</div>
     <div class="halves">
       <section aria-label="Before"><h2>Before: ${many(edit.total, "message")}</h2>
-        ${edit.covered.map((one) => html`<div class="source ${lit.includes(one.id) ? "lit" : ""}" id=${"from-" + one.id} key=${one.id}><div class="meta"><b>${label(one.message.role)}</b><span>${number(one.tokens)} tokens</span><code>${one.id.slice(0, 8)}</code></div><${Message} message=${one.message} name=${name} /></div>`)}
+        ${edit.covered.map((one) => html`<div class="source ${lit.includes(one.id) ? "lit" : ""}" id=${"from-" + one.id} aria-current=${lit.includes(one.id) ? "true" : null} key=${one.id}><div class="meta"><b>${label(one.message.role)}</b><span>${number(one.tokens)} tokens</span><code>${one.id.slice(0, 8)}</code></div><${Message} message=${one.message} name=${name} /></div>`)}
         ${edit.total > edit.covered.length ? html`<p class="remark">The first ${number(edit.covered.length)} are shown here.</p>` : null}
       </section>
       <section aria-label="After"><h2>After: what the model reads instead</h2>
         ${text !== null && edit.lines.length ? html`<p class="remark">Choose a line to see what it was made from.</p>${text.split("\n").map((line, at) => sources[at + 1]
-          ? html`<button class="told ${sources[at + 1].entries.some((one) => lit.includes(one)) ? "lit" : ""}" onClick=${() => light(sources[at + 1])}>${plain(line)}</button>`
+          ? html`<button class="told ${sources[at + 1].entries.some((one) => lit.includes(one)) ? "lit" : ""}" title=${"Made from " + many(sources[at + 1].entries.length, "message")} onClick=${() => light(sources[at + 1])}>${plain(line)}</button>`
           : html`<div class="untold">${plain(line) || " "}</div>`)}` : edit.shows.map((message) => html`<${Message} message=${message} name=${name} />`)}
       </section>
     </div>`;
