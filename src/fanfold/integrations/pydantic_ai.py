@@ -1,0 +1,399 @@
+"""A capability for Pydantic AI (extra `fanfold[pydantic-ai]`).
+
+    agent = Agent("openai:gpt-5", capabilities=[Fanfold(store="sqlite:agent.db")])
+    agent.run_sync("…", conversation_id="run-42")
+
+Before every request to the model the messages are made to fit. The message history stays whole.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from fanfold.core.message import Call, Message, Result, Text, Thinking
+from fanfold.core.record import TokenUsage
+from fanfold.dialects.tools import Function
+from fanfold.integrations.adapter import Adapted, Adapter, Heard, Outgoing, name_by_content, session_name
+from fanfold.integrations.requirement import require
+from fanfold.session.pool import Lease
+from fanfold.stores.store import Store
+from fanfold.text.json_text import from_json
+
+require("pydantic-ai-slim", "2.66", "pydantic-ai")
+
+from pydantic_ai import RunContext, Tool  # noqa: E402 the right version is there
+from pydantic_ai.capabilities import AbstractCapability  # noqa: E402
+from pydantic_ai.exceptions import ModelContextWindowExceededError, RetryModelRequest  # noqa: E402
+from pydantic_ai.messages import (  # noqa: E402
+    BinaryContent,
+    ImageUrl,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import ModelRequestContext  # noqa: E402
+from pydantic_ai.toolsets import FunctionToolset  # noqa: E402
+
+_KEPT_RUNS = 1_000
+
+
+class Fanfold(AbstractCapability[Any]):  # type: ignore[misc, unused-ignore]
+    """Keeps what an agent sends inside the model's window, and loses nothing.
+
+    `options` are those of `fanfold.open` and `fanfold.Pool`: `window=`, `strategy=`, `summarizer=`, … `recall=False`
+    offers the model no tools to look things up again.
+    """
+
+    def __init__(self, *, store: Store | str | None = None, recall: bool = True, **options: Any) -> None:
+        errors = (ModelContextWindowExceededError,)
+        self._adapter = Adapter(store, recall=recall, too_long=errors, **options)
+        self._names = frozenset(tool.name for tool in self._adapter.recall_tools)
+        self._under_way: OrderedDict[str, Adapted[Unit]] = OrderedDict()
+        """The last request of each run."""
+
+    def get_toolset(self) -> FunctionToolset[Any] | None:
+        """The recall tools."""
+        tools = [self._recall_tool(tool) for tool in self._adapter.recall_tools]
+        return FunctionToolset(tools, id="fanfold") if tools else None
+
+    async def prepare_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Make the messages fit, for the model that will serve them."""
+        messages, given = request_context.messages, request_context.model_request_parameters
+        if all(tool.name in self._names for tool in given.function_tools):  # an agent without tools gets none
+            given = replace(given, function_tools=[])
+        if not messages or isinstance(messages[-1], ModelResponse):  # a run that was suspended goes on
+            return replace(request_context, model_request_parameters=given)
+        adapted = await self._adapter.afit(self._outgoing(ctx, request_context, given))
+        self._keep(ctx, adapted)
+        sent = list(_join(adapted.messages, messages))
+        return replace(request_context, messages=sent, model_request_parameters=given)
+
+    async def after_model_request(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        """Record the reply, and learn from its bill."""
+        adapted = self._under_way.get(str(ctx.run_id))
+        if adapted is not None and response.parts:
+            heard = Heard(messages=[Unit(-1, response)], usage=_usage(response), stop=response.finish_reason)
+            await self._adapter.areceive(adapted, heard)
+        return response
+
+    async def on_model_request_error(
+        self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
+    ) -> ModelResponse:
+        """Try again with less, where the provider says that it is too long."""
+        adapted = self._under_way.get(str(ctx.run_id))
+        if adapted is not None and await self._adapter.arefused(adapted, error) is not None:
+            raise RetryModelRequest from error  # `prepare_model_request` makes it fit what was learned
+        raise error
+
+    def session(self, name: str) -> Lease:
+        """A session by its name, to look, pin or undo in it by `with` or `async with`."""
+        return self._adapter.session(name)
+
+    def close(self) -> None:
+        """End all sessions; they go on under their names where the store keeps them."""
+        self._adapter.close()
+
+    def _keep(self, ctx: RunContext[Any], adapted: Adapted[Unit]) -> None:
+        self._under_way[str(ctx.run_id)] = adapted
+        self._under_way.move_to_end(str(ctx.run_id))
+        while len(self._under_way) > _KEPT_RUNS:
+            self._under_way.popitem(last=False)
+
+    def _outgoing(self, ctx: RunContext[Any], asked: ModelRequestContext, given: Any) -> Outgoing[Unit]:
+        units = list(_split(asked.messages))
+        settings = asked.model_settings or {}
+        thinking = settings.get("anthropic_thinking")
+        return Outgoing(
+            session=_session(ctx, units),
+            messages=units,
+            converter=CLAUDE if asked.model.system == "anthropic" else CHAT,
+            system=_system(asked.messages, given),
+            tools=[_function(tool) for tool in (*given.function_tools, *given.output_tools)],
+            params=_schema(given) | ({"thinking": dict(thinking)} if thinking else {}),
+            max_tokens=settings.get("max_tokens"),
+            options={"model": asked.model.model_name},
+        )
+
+    def _recall_tool(self, tool: Function) -> Tool[Any]:
+        async def look_up(ctx: RunContext[Any], **arguments: Any) -> str:
+            name = _session(ctx, list(_split(ctx.messages[:1])))
+            return await self._adapter.arecall(name, tool.name, arguments)
+
+        return Tool.from_schema(look_up, tool.name, tool.description, tool.schema, takes_ctx=True)
+
+
+def _session(ctx: RunContext[Any], units: Sequence[Unit]) -> str:
+    """Conversation and agent."""
+    agent = (ctx.agent.name if ctx.agent is not None else None) or "agent"
+    return session_name(ctx.conversation_id or name_by_content(CHAT, units), agent)
+
+
+def _system(messages: Sequence[ModelMessage], given: Any) -> str:
+    """All that stands before the conversation: system prompts, and instructions."""
+    first = messages[0].parts if messages and isinstance(messages[0], ModelRequest) else ()
+    prompts = [part.content for part in first if isinstance(part, SystemPromptPart)]
+    return "\n\n".join([*prompts, *(part.content for part in given.instruction_parts or ())])
+
+
+def _function(tool: Any) -> dict[str, Any]:
+    function = {
+        "name": tool.name,
+        "description": tool.description or "",
+        "parameters": tool.parameters_json_schema,
+    }
+    return {"type": "function", "function": function}
+
+
+def _schema(given: Any) -> dict[str, Any]:
+    """The schema of a structured reply that is no tool; the model reads it too."""
+    if given.output_object is None or given.output_mode == "tool":
+        return {}
+    schema = {"name": "reply", "schema": given.output_object.json_schema}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+def _usage(response: ModelResponse) -> TokenUsage | None:
+    bill = response.usage
+    if not bill.input_tokens:
+        return None
+    read, written = bill.cache_read_tokens, bill.cache_write_tokens
+    return TokenUsage(
+        input=max(0, bill.input_tokens - read - written),
+        cache_read=read,
+        cache_write=written,
+        output=bill.output_tokens,
+        reasoning=min(bill.details.get("reasoning_tokens", 0), bill.output_tokens),
+    )
+
+
+# A request of Pydantic AI's holds several parts, such as the results of parallel calls. Each part is a unit: one of
+# them can be shortened, and the others stay. Control parts are no units: they stay, whatever happens.
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """A reply, or one part of a request."""
+
+    owner: int
+    """The message it is of; -1 for something new."""
+    body: Any
+
+
+def _is_said(part: Any) -> bool:
+    """Whether a part is something that somebody said; system prompts and deltas are control state."""
+    return part.part_kind in ("user-prompt", "tool-return", "retry-prompt", "retry-feedback")
+
+
+def _split(messages: Sequence[ModelMessage]) -> Iterator[Unit]:
+    for owner, message in enumerate(messages):
+        if isinstance(message, ModelResponse):
+            yield Unit(owner, message)
+        else:
+            yield from (Unit(owner, part) for part in message.parts if _is_said(part))
+
+
+def _join(units: Sequence[Unit], messages: Sequence[ModelMessage]) -> Iterator[ModelMessage]:
+    """The messages that these units make; one of which nothing changed is the same object."""
+    shown = {unit.owner for unit in units}
+    hidden = [at for at, message in enumerate(messages) if at not in shown and _control(message)]
+    for owner, group in groupby(units, lambda unit: unit.owner):
+        while hidden and (hidden[0] < owner or owner < 0):
+            at = hidden.pop(0)
+            yield replace(messages[at], parts=_control(messages[at]))
+        yield from _joined(list(group), messages[owner] if owner >= 0 else None)
+    yield from (replace(messages[at], parts=_control(messages[at])) for at in hidden)
+
+
+def _control(message: ModelMessage) -> list[Any]:
+    parts = message.parts if isinstance(message, ModelRequest) else ()
+    return [part for part in parts if not _is_said(part)]
+
+
+def _joined(units: list[Unit], own: ModelMessage | None) -> Iterator[ModelMessage]:
+    if own is None or isinstance(own, ModelResponse):
+        for unit in units:
+            spoken = isinstance(unit.body, ModelResponse)
+            yield unit.body if spoken else ModelRequest(parts=[unit.body])
+        return
+    said = [part for part in own.parts if _is_said(part)]
+    if len(said) == len(units) and all(unit.body is part for unit, part in zip(units, said, strict=True)):
+        yield own
+        return
+    yield replace(own, parts=[*_control(own), *(unit.body for unit in units)])
+
+
+class ChatUnits:
+    """Units in the form of Chat Completions."""
+
+    dialect = "openai.chat"
+
+    def body(self, message: Unit) -> dict[str, Any]:
+        """A unit as a chat message."""
+        part = message.body
+        if isinstance(part, ModelResponse):
+            calls = [
+                {"id": id, "type": "function", "function": {"name": name, "arguments": raw}}
+                for id, name, raw in _calls(part)
+            ]
+            thought = "".join(one.content for one in part.parts if isinstance(one, ThinkingPart))
+            return {
+                "role": "assistant",
+                "content": _words(part) or None,
+                **({"reasoning_content": thought} if thought else {}),
+                **({"tool_calls": calls} if calls else {}),
+            }
+        answered = _answered(part)
+        if answered is not None:
+            return {"role": "tool", "tool_call_id": answered[0], "content": answered[1]}
+        return {"role": "user", "content": _content(part, _chat_block)}
+
+    def build(self, shown: Message, wire: Any, was: Unit | None) -> Unit:
+        """A unit for what is shown."""
+        return _build(shown, was)
+
+
+class ClaudeUnits:
+    """Units in the form of Anthropic's Messages, which has rules about thinking."""
+
+    dialect = "anthropic"
+
+    def body(self, message: Unit) -> dict[str, Any]:
+        """A unit as one of Anthropic's messages."""
+        part = message.body
+        if isinstance(part, ModelResponse):
+            thoughts = [_claude_thought(one) for one in part.parts if isinstance(one, ThinkingPart)]
+            words = [{"type": "text", "text": text}] if (text := _words(part)) else []
+            calls = [
+                {"type": "tool_use", "id": id, "name": name, "input": from_json(raw) or {}}
+                for id, name, raw in _calls(part)
+            ]
+            return {"role": "assistant", "content": [*thoughts, *words, *calls]}
+        answered = _answered(part)
+        if answered is not None:
+            id, text, failed = answered
+            block = {"type": "tool_result", "tool_use_id": id, "content": text}
+            return {"role": "user", "content": [block | ({"is_error": True} if failed else {})]}
+        return {"role": "user", "content": _content(part, _claude_block)}
+
+    def build(self, shown: Message, wire: Any, was: Unit | None) -> Unit:
+        """A unit for what is shown."""
+        return _build(shown, was)
+
+
+CHAT, CLAUDE = ChatUnits(), ClaudeUnits()
+
+
+def _words(response: ModelResponse) -> str:
+    return "\n\n".join(part.content for part in response.parts if isinstance(part, TextPart) and part.content)
+
+
+def _calls(response: ModelResponse) -> list[tuple[str, str, str]]:
+    calls = (part for part in response.parts if isinstance(part, ToolCallPart))
+    return [(call.tool_call_id, call.tool_name, call.args_as_json_str()) for call in calls]
+
+
+def _claude_thought(part: ThinkingPart) -> dict[str, Any]:
+    if part.id == "redacted_thinking":
+        return {"type": "redacted_thinking", "data": part.signature or ""}
+    return {"type": "thinking", "thinking": part.content, "signature": part.signature or ""}
+
+
+def _answered(part: Any) -> tuple[str, str, bool] | None:
+    """The call that a part answers, with what, and whether it failed; None where it answers none."""
+    if isinstance(part, ToolReturnPart):
+        return part.tool_call_id, part.model_response_str(), part.outcome != "success"
+    if getattr(part, "tool_name", None) is not None:
+        return part.tool_call_id, part.model_response(), True
+    return None
+
+
+def _content(part: Any, block: Any) -> Any:
+    if not isinstance(part, UserPromptPart):
+        return part.model_response()
+    if isinstance(part.content, str):
+        return part.content
+    return [block(one) for one in part.content]
+
+
+def _chat_block(one: Any) -> dict[str, Any]:
+    if isinstance(one, ImageUrl):
+        return {"type": "image_url", "image_url": {"url": one.url}}
+    if isinstance(one, BinaryContent) and one.is_image:
+        return {"type": "image_url", "image_url": {"url": one.data_uri}}
+    return {"type": "text", "text": _block_text(one)}
+
+
+def _claude_block(one: Any) -> dict[str, Any]:
+    if isinstance(one, ImageUrl):
+        return {"type": "image", "source": {"type": "url", "url": one.url}}
+    if isinstance(one, BinaryContent) and one.is_image:
+        return {
+            "type": "image",
+            "source": {"type": "base64", "media_type": one.media_type, "data": one.base64},
+        }
+    return {"type": "text", "text": _block_text(one)}
+
+
+def _block_text(one: Any) -> str:
+    """The words of a piece of content; of a file, a name that tells it from others."""
+    if isinstance(one, str):
+        return one
+    content = getattr(one, "content", None)
+    return content if isinstance(content, str) else f"[{one.kind} {getattr(one, 'identifier', '')}]"
+
+
+def _build(shown: Message, was: Unit | None) -> Unit:
+    """A unit for what is shown: a copy of the framework's own with other words, or a new one."""
+    results = [part for part in shown.parts if isinstance(part, Result)]
+    if shown.role == "assistant":
+        return Unit(was.owner if was else -1, _reply(shown, was.body if was else None))
+    if not results:
+        return Unit(was.owner if was else -1, _prompt(shown.text, was.body if was else None))
+    result = results[0]
+    if was is not None and isinstance(was.body, ToolReturnPart):
+        return Unit(was.owner, replace(was.body, content=result.text))
+    outcome = "failed" if result.error else "success"
+    made = ToolReturnPart(result.name or "tool", result.text, result.call, outcome=outcome)
+    return Unit(was.owner if was else -1, made)
+
+
+def _prompt(text: str, was: Any) -> UserPromptPart:
+    """What a person says, in other words; pictures stay beside them."""
+    if not isinstance(was, UserPromptPart) or isinstance(was.content, str):
+        return UserPromptPart(text) if was is None else UserPromptPart(text, timestamp=was.timestamp)
+    return replace(was, content=[text, *(one for one in was.content if not isinstance(one, str))])
+
+
+def _reply(shown: Message, was: ModelResponse | None) -> ModelResponse:
+    """A reply with other words or arguments; thoughts that are not shown any more are left out."""
+    if was is None:
+        calls = [ToolCallPart(one.name, one.raw, one.id) for one in shown.parts if isinstance(one, Call)]
+        words = [TextPart(one.text) for one in shown.parts if isinstance(one, Text)]
+        return ModelResponse(parts=[*words, *calls])
+    thinks = any(isinstance(part, Thinking) and part != Thinking() for part in shown.parts)
+    raw = {part.id: part.raw for part in shown.parts if isinstance(part, Call)}
+    parts: list[Any] = []
+    for part in was.parts:
+        if isinstance(part, ToolCallPart) and part.tool_call_id in raw:
+            same = part.args_as_json_str() == raw[part.tool_call_id]
+            parts.append(part if same else replace(part, args=raw[part.tool_call_id]))
+        elif not isinstance(part, ThinkingPart) or thinks:
+            parts.append(part)
+    if shown.text != _words(was):
+        parts = [part for part in parts if not isinstance(part, TextPart)]
+        parts.insert(sum(isinstance(part, ThinkingPart) for part in parts), TextPart(shown.text))
+    return replace(was, parts=parts)
