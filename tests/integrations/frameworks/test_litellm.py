@@ -1,0 +1,248 @@
+"""The callback in LiteLLM's own functions, with the scripted provider behind them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import litellm
+import pytest
+
+import fanfold
+from fanfold.integrations.litellm import FanfoldLogger
+from fanfold.testing import check_integration
+from fanfold.testing.integrations import Trial, look
+from fanfold.testing.provider import Fail, Provider, Turn
+
+LOOK = {
+    "type": "function",
+    "function": {
+        "name": "look",
+        "description": "Look at a page.",
+        "parameters": {"type": "object", "properties": {"number": {"type": "integer"}}},
+    },
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_callbacks() -> Iterator[None]:
+    yield
+    litellm.callbacks = []
+
+
+class Loop:
+    """An agent of a page, as people write them around LiteLLM."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.url = trial.openai_base_url
+        self.fold = FanfoldLogger(store=trial.store, window=trial.window) if trial.store else None
+        self.threads: dict[str, list[dict[str, Any]]] = {}
+
+    def run(self, thread: str, text: str, mode: str) -> str:
+        litellm.callbacks = [self.fold] if self.fold else []
+        return asyncio.run(self._run(thread, text, mode))
+
+    async def _run(self, thread: str, text: str, mode: str) -> str:
+        messages = self.threads.setdefault(thread, [{"role": "system", "content": "You read."}])
+        messages.append({"role": "user", "content": text})
+        while True:
+            reply = await self._ask(thread, messages, mode)
+            messages.append(
+                {
+                    k: v
+                    for k, v in reply.model_dump(exclude_none=True).items()
+                    if k in ("role", "content", "tool_calls")
+                }
+            )
+            if not reply.tool_calls:
+                return reply.content
+            for call in reply.tool_calls:
+                output = look(**json.loads(call.function.arguments))
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": output})
+
+    async def _ask(self, thread: str, messages: list[dict[str, Any]], mode: str) -> Any:
+        given: Any = {
+            "model": "openai/gpt-4o", "messages": list(messages), "tools": [LOOK], "base_url": self.url,
+            "api_key": "any", "litellm_session_id": thread, "max_retries": 0,
+        }  # fmt: skip
+        if mode == "router":
+            params = {"model": "openai/gpt-4o", "base_url": self.url, "api_key": "any", "max_retries": 0}
+            named = [{"model_name": name, "litellm_params": params} for name in ("reader", "reader-again")]
+            router = litellm.Router(model_list=named, context_window_fallbacks=[{"reader": ["reader-again"]}])
+            for key in ("base_url", "api_key", "max_retries"):
+                del given[key]
+            return (await router.acompletion(**{**given, "model": "reader"})).choices[0].message
+        if mode == "run":
+            return (await litellm.acompletion(**given)).choices[0].message
+        given["stream_options"] = {"include_usage": True}
+        chunks = [chunk async for chunk in await litellm.acompletion(**given, stream=True)]
+        await asyncio.sleep(0)
+        return litellm.stream_chunk_builder(chunks, messages=messages).choices[0].message
+
+    def history(self, thread: str) -> str:
+        return "\n".join(body.get("content") or "" for body in self.threads[thread])
+
+    def close(self) -> None:
+        if self.fold is not None:
+            self.fold.close()
+
+
+def test_an_agent_keeps_every_promise() -> None:
+    check_integration(Loop, modes=("run", "router", "stream"))
+
+
+def asked(provider: Provider, messages: list[Any], **more: Any) -> Any:
+    given = {
+        "base_url": provider.openai_base_url,
+        "api_key": "any",
+        "tools": [LOOK],
+        "litellm_session_id": "t1",
+    }
+    return asyncio.run(litellm.acompletion(model="openai/gpt-4o", messages=messages, **{**given, **more}))
+
+
+def long_history(steps: int) -> list[dict[str, Any]]:
+    history: list[dict[str, Any]] = [{"role": "user", "content": "Look."}]
+    for number in range(steps):
+        call = {
+            "id": f"c{number}",
+            "type": "function",
+            "function": {"name": "look", "arguments": '{"number": 1}'},
+        }
+        history += [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": look(number)},
+        ]
+    return history
+
+
+def test_the_caller_s_messages_are_not_changed_and_untouched_ones_are_sent_as_they_are() -> None:
+    fold, history = FanfoldLogger(window=8_000), long_history(30)
+    before = json.dumps(history)
+    litellm.callbacks = [fold]
+    with Provider(Turn("Done.")) as provider:
+        asked(provider, history)
+        sent = provider.requests[0].body["messages"]
+        assert json.dumps(history) == before
+        assert sent[-1] == history[-1]
+        assert len(json.dumps(sent)) < len(before) / 2
+
+
+def test_a_retry_by_the_caller_sends_the_same_bytes_and_records_nothing_twice() -> None:
+    fold, history = FanfoldLogger(window=8_000), long_history(30)
+    litellm.callbacks = [fold]
+    with Provider([Fail.server_error(), Turn("Done.")]) as provider:
+        with pytest.raises(litellm.InternalServerError):
+            asked(provider, history, max_retries=0)
+        asked(provider, history, max_retries=0)
+        assert provider.requests[0].raw == provider.requests[1].raw
+    with fold.session("t1") as chat:
+        assert (chat.stats()["requests"], chat.branches) == (1, ())
+
+
+def test_a_router_s_retry_sends_the_same_bytes_and_records_nothing_twice() -> None:
+    fold, history = FanfoldLogger(window=8_000), long_history(30)
+    litellm.callbacks = [fold]
+    with Provider([Fail.server_error(), Turn("Done.")]) as provider:
+        params = {
+            "model": "openai/gpt-4o",
+            "base_url": provider.openai_base_url,
+            "api_key": "any",
+            "max_retries": 0,
+        }
+        router = litellm.Router(
+            model_list=[{"model_name": "reader", "litellm_params": params}], num_retries=2
+        )
+        given: Any = {"messages": history, "tools": [LOOK], "litellm_session_id": "t1"}
+        asyncio.run(router.acompletion(model="reader", **given))
+        assert provider.requests[0].raw == provider.requests[1].raw
+    with fold.session("t1") as chat:
+        assert (chat.stats()["requests"], chat.stats()["entries"]) == (1, len(history) + 1)
+
+
+def test_what_is_looked_up_beside_the_caller_s_tools_is_left_out() -> None:
+    litellm.callbacks = [FanfoldLogger(window=8_000)]
+    both = Turn(calls=[("tool_output_cache", {"ref_id": "o1"}), ("look", {"number": 1})])
+    with Provider(both) as provider:
+        calls = asked(provider, long_history(30)).choices[0].message.tool_calls
+        assert [call.function.name for call in calls] == ["look"]
+
+
+def test_anthropic_messages_are_kept_inside_the_window_and_looked_up_again() -> None:
+    fold = FanfoldLogger(window=8_000)
+    litellm.callbacks = [fold]
+    history: list[dict[str, Any]] = [{"role": "user", "content": "Look."}]
+    for number in range(30):
+        use = {"type": "tool_use", "id": f"toolu_{number}", "name": "look", "input": {"number": number}}
+        result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": look(number)}
+        history += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+
+    def script(request: Any) -> Turn:
+        if request.number == 0:
+            return Turn(calls=[("tool_output_cache", {"ref_id": "o1"})])
+        return Turn("Done.")
+
+    with Provider(script, window=9_000) as provider:
+        tool = {"name": "look", "input_schema": LOOK["function"]["parameters"]}  # type: ignore[index]
+        given: Any = {
+            "model": "anthropic/claude-sonnet-4-5", "messages": history, "max_tokens": 1_000, "tools": [tool],
+            "api_base": provider.anthropic_base_url, "api_key": "any", "litellm_session_id": "t1",
+        }  # fmt: skip
+        reply = asyncio.run(litellm.anthropic_messages(**given))
+        assert provider.rejected == []
+        assert len(provider.requests) == 2
+        assert "page-000 begins" in json.dumps(provider.requests[1].body)
+        assert reply["content"][-1]["text"] == "Done."
+
+
+def test_without_a_session_the_first_message_tells_the_conversation(tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path / 'a.db'}"
+    litellm.callbacks = [FanfoldLogger(store=store, window=100_000)]
+    with Provider(Turn("Hello.")) as provider:
+        for history in (long_history(1), long_history(2), [{"role": "user", "content": "Another."}]):
+            asked(provider, history, litellm_session_id=None)
+    assert len(fanfold.Pool(store).summaries()) == 2
+
+
+def test_the_schema_of_a_structured_reply_is_counted() -> None:
+    schema = {"type": "object", "properties": {"why": {"type": "string", "description": "word " * 500}}}
+    form = {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}
+    counted = []
+    for more in ({}, {"response_format": form}):
+        fold = FanfoldLogger(window=100_000)
+        litellm.callbacks = [fold]
+        with Provider(Turn("{}")) as provider:
+            asked(provider, long_history(1), **more)
+        with fold.session("t1") as chat:
+            counted.append(chat.sent(0)[0].tokens)
+    assert counted[1] > counted[0] + 300
+
+
+def test_a_call_that_is_not_awaited_is_not_reached_and_the_log_says_so(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    litellm.callbacks = [FanfoldLogger(window=8_000)]
+    history = long_history(30)
+    with Provider(Turn("Done.")) as provider, caplog.at_level(logging.WARNING):
+        url = provider.openai_base_url
+        litellm.completion(model="openai/gpt-4o", messages=history, base_url=url, api_key="any", tools=[LOOK])
+        assert len(provider.requests[0].body["messages"]) == len(history)
+    assert "not reached by fanfold" in caplog.text
+
+
+def test_importing_it_imports_no_other_framework() -> None:
+    code = "import sys, fanfold.integrations.litellm; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"langchain", "agents", "pydantic_ai", "google.adk"}.isdisjoint(done.stdout.split())
+
+
+def test_the_example_runs() -> None:
+    path = Path(__file__).parents[3] / "examples" / "integrations" / "litellm_loop.py"
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
+    assert "82 messages in the list" in done.stdout
