@@ -22,6 +22,8 @@ from fanfold.stores.summary import Summary
 
 _OFTEN = 500
 """A checkpoint is kept after so many records."""
+_SHARE = 4
+"""A checkpoint tells of all rows, so where these are many, it waits until a quarter as many records came."""
 _MANY = 64
 """How a session stands is kept after so many records, though there was no request."""
 _SAID = frozenset({Move, Kept})
@@ -68,6 +70,8 @@ class Keeping:
         """The number of records that the last checkpoint stands for."""
         self._unchecked = 0
         """How many records were stored here since, or read when the session was opened: not those of other writers."""
+        self._rows = 0
+        """How many rows the last checkpoint has."""
         self._looked_back = False
         """Whether the answers are at hand that were kept before the log was resumed."""
 
@@ -207,6 +211,7 @@ class Keeping:
             self.catch_up()
             return None
         self._seq = self._checked = seq
+        self._rows = len(last.rows)
         self._later = later
         self._version = last.version
         checkpoint.resume(self.log, last)
@@ -328,11 +333,12 @@ class Keeping:
         if now:
             return self._seq > self._checked
         others = self._seq - self._checked - self._unchecked
-        return self._unchecked >= (_OFTEN if others <= 2 * self._unchecked else _RARELY)
+        often = max(_OFTEN, self._rows // _SHARE)
+        return self._unchecked >= (often if others <= 2 * self._unchecked else max(often, _RARELY))
 
     def keep_checkpoint(self, kept: Checkpoint) -> None:
         """Keep a checkpoint of what is stored."""
-        self._checked, self._unchecked = self._seq, 0
+        self._checked, self._unchecked, self._rows = self._seq, 0, len(kept.rows)
         with suppress(StoreFailed):  # a session opens without one, too
             self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
 

@@ -7,13 +7,12 @@ writes what all of them brought. A commit that waits for the disk is so paid for
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Generic, TypeVar
 
-from fanfold.stores.database import Database
+from fanfold.stores.database import Database, process_number
 
 T = TypeVar("T")
 
@@ -28,7 +27,7 @@ class WaitingWrite(Generic[T]):
     def __init__(self, work: Callable[[], T]) -> None:
         self.done = False
         """Whether it is written, or failed; nobody is told before that."""
-        self.pid = os.getpid()
+        self.pid = process_number()
         self._work = work
         self._written: list[T] = []
         self._error: Exception | None = None

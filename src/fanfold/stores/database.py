@@ -30,6 +30,26 @@ _left_behind: list[sqlite3.Connection] = []
 """Connections that a forked child inherited. It neither uses nor closes them: either would disturb its parent."""
 
 
+class _Process:
+    """This process. Its number is asked for once, and again in a forked child: the system takes a while to tell."""
+
+    def __init__(self) -> None:
+        self.number = os.getpid()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self.number = os.getpid()
+
+
+_process = _Process()
+
+
+def process_number() -> int:
+    """The number of this process."""
+    return _process.number
+
+
 class Database:
     """One connection, used by one thread at a time. It is opened when needed, also after `close` and in a fork."""
 
@@ -142,12 +162,12 @@ class Database:
         """Close the file."""
         with self.lock:
             connection, self._connection = self._connection, None
-            if connection is not None and self._pid == os.getpid():
+            if connection is not None and self._pid == _process.number:
                 connection.close()
 
     def connection(self) -> sqlite3.Connection:
         """The connection of this process."""
-        inherited = self._pid != os.getpid()
+        inherited = self._pid != _process.number
         replaced = self._seen is not None and not self.in_transaction and self._seen != self._state()
         if self._connection is None or inherited or replaced:
             self._connect()
@@ -156,8 +176,10 @@ class Database:
 
     def _connect(self) -> None:
         if self._connection is not None:
-            self._connection.close() if self._pid == os.getpid() else _left_behind.append(self._connection)
-        self._connection, self._pid = None, os.getpid()
+            self._connection.close() if self._pid == _process.number else _left_behind.append(
+                self._connection
+            )
+        self._connection, self._pid = None, _process.number
         self.look_only, self._seen = False, None
         try:
             # A new file is for its owner only, and so are the journal files that SQLite puts beside it.

@@ -40,6 +40,11 @@ def named_beside(records: Iterable[Record]) -> Iterator[str]:
                 yield from record.blobs
 
 
+def names_more(records: Iterable[Record]) -> bool:
+    """Whether some records name anything but what they move the head to. Most say one thing, and are told at once."""
+    return any(type(record) is not Move for record in records) and any(named_beside(records))
+
+
 def all_named(tree: Tree, records: Iterable[Record]) -> Iterator[str]:
     """All messages and blobs that a session names. A fork of 0.1 moved its head at once past all that it took along."""
     records = list(records)

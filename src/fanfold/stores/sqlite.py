@@ -33,7 +33,7 @@ from fanfold.stores.coding import (
 from fanfold.stores.commits import GroupCommit
 from fanfold.stores.database import Database, Durability
 from fanfold.stores.echoing import head_numbers, renew_entries
-from fanfold.stores.references import all_named, head_number, named_beside, numbers
+from fanfold.stores.references import all_named, head_number, named_beside, names_more, numbers
 from fanfold.stores.register import MANY, Register
 from fanfold.stores.rewriting import Rewriting
 from fanfold.stores.sealing import (
@@ -267,7 +267,7 @@ class SQLite(SQLStore):
         if known is not None and known.seq - known.since >= MANY:
             self.register.fill()
             known = known._replace(since=known.seq)
-        plain = not (batch.restored or batch.stubs or batch.passed or any(named_beside(batch.records)))
+        plain = not (batch.restored or batch.stubs or batch.passed or names_more(batch.records))
         if known is not None and plain and (expect is None or expect == known.version):
             # Nearly always nobody else wrote, so lines are written where the log ended when it was last seen. If
             # that place is taken, or an entry is there already, nothing is written, and we look closely.
