@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,25 @@ def test_pins_and_notes(run: Run, store: str) -> None:
     assert run("unpin", "run", "Never touch vendor/.").code == 0
     assert run("note", "run", "plan", "1. mend").code == 0
     assert "[note: plan] 1. mend" in run("show", "run").out
+
+
+def test_a_command_is_done_after_what_the_agent_wrote_meanwhile(
+    run: Run, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """(23) Commands use a pool: that somebody else wrote first is no error."""
+    append, first = fanfold.SQLite.append, [True]
+
+    def beside(self: fanfold.SQLite, *words: Any, **rest: Any) -> Any:
+        if first and first.pop():
+            with fanfold.open("run", window=9_000, store=fanfold.SQLite(self.file)) as agent:
+                agent.say("Meanwhile.")
+        return append(self, *words, **rest)
+
+    monkeypatch.setattr(fanfold.SQLite, "append", beside)
+    assert run("note", "run", "plan", "1. mend").code == 0
+    shown = run("show", "run").out
+    assert "Meanwhile." in shown
+    assert "[note: plan] 1. mend" in shown
 
 
 def test_a_fold_outlives_a_pin_that_is_let_go(run: Run, store: str) -> None:

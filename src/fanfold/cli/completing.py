@@ -59,7 +59,7 @@ def _offer(
 
     try:
         sessions = Sessions(ctx.params["store"], ctx.params["tenant"])
-        with sessions.open(ctx.params["session"]) as chat:
+        with sessions.use(ctx.params["session"]) as chat:
             shown = [(row.id[:_SHOWN], row.line.excerpt) for row in chat.view().rows] if rows else []
             made = [(edit.decision.id, edit.says) for edit in chat.edits()] if edits else []
     except (FanfoldError, KeyError):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
@@ -14,6 +15,8 @@ from fanfold.cli.sizes import size
 from fanfold.config.settings import with_settings
 from fanfold.core.errors import NotFound
 from fanfold.core.record import Move, Record
+from fanfold.session.pool import Pool
+from fanfold.session.session import Session
 from fanfold.session.stored import StoredSessions
 from fanfold.stores.opening import open_store, parse_name
 from fanfold.stores.store import Store
@@ -31,6 +34,14 @@ class Sessions(StoredSessions):
 
     def __init__(self, store: str, tenant: str, model: str | None = None, window: int | None = None) -> None:
         super().__init__(open_store(existing_store(store)), tenant, model, window)
+
+    @contextmanager
+    def use(self, name: str) -> Iterator[Session]:
+        """The session as its agent left it. If the agent writes meanwhile, what the command does is done after that."""
+        options = self.options(self.records(name))
+        pool = Pool(options.pop("store"), remember=False, strategy=())
+        with pool, pool.session(name, **options) as chat:
+            yield chat
 
 
 def message_count(store: Store, tenant: str, records: Iterable[Record]) -> int:
@@ -92,7 +103,7 @@ def on_session(command: Callable[..., Any]) -> Callable[..., Any]:
     @window_option
     @wraps(command)
     def call(sessions: Sessions, session: str, **options: Any) -> Any:
-        with sessions.open(session) as chat:
+        with sessions.use(session) as chat:
             return command(chat, **options)
 
     return call

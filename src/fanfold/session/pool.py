@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import msgspec
 
+from fanfold.config.choice import REMEMBERED
 from fanfold.config.options import Options, check_names, options_of
 from fanfold.core.errors import BadInput, BadSetting, Closed
 from fanfold.session import fork
@@ -117,6 +118,7 @@ class Pool:
         memory: int = MEMORY,
         idle: float = IDLE,
         clock: Callable[[], float] = time.monotonic,
+        remember: bool = True,
         **options: Any,
     ) -> None:
         """`options` are those of `fanfold.open`; `session` may give others. Where another process wrote first, a verb
@@ -124,6 +126,7 @@ class Pool:
 
         Sessions that nobody uses are closed once they were idle for `idle` seconds, and the longest idle ones where all
         together take more than `memory` bytes. Both are looked at whenever somebody leaves a session, and by `evict`.
+        Without `remember`, sessions are opened as their agent left them, and nobody is told how they were opened here.
         """
         if memory < 0 or idle < 0:
             raise BadSetting(
@@ -137,6 +140,7 @@ class Pool:
         self._remote, self._awaited = is_remote(store), is_awaited(store)
         self._options = {"on_moved": "reapply", **options}
         self._memory, self._idle, self._clock = memory, idle, clock
+        self._remember = REMEMBERED if remember else ()
         self._lock = threading.Lock()
         self._store_lock = FiberLock()
         self._slots: OrderedDict[Key, _Slot] = OrderedDict()
@@ -328,7 +332,7 @@ class Pool:
             return
         slot.close()
         slot.given, slot.options = given, options_of({**given, "store": self.store})
-        slot.state = open_state(name, slot.options)
+        slot.state = open_state(name, slot.options, remember=self._remember)
 
     def _leave(self, key: Key) -> None:
         """Use a session no more; then see which ones are to be closed."""

@@ -55,9 +55,9 @@ class StoredSessions:
 
         What the command is told is not remembered: the agent goes on as before.
         """
-        return open_aside(name, **self._options(self.records(name)))
+        return open_aside(name, **self.options(self.records(name)))
 
-    def _options(self, records: list[Record]) -> dict[str, Any]:
+    def options(self, records: list[Record]) -> dict[str, Any]:
         """What the command is told, and what records tell where nothing is remembered: earlier releases wrote less."""
         last = last_opening(records)
         options = {"store": self.store, "tenant": self.tenant, "model": self.model, "window": self.window}

@@ -47,7 +47,7 @@ def stats(
     Example: fanfold stats --cost run-42 --store sqlite:agent.db
     """
     if cost is not None:
-        with Sessions(store, tenant).open(cost) as chat:
+        with Sessions(store, tenant).use(cost) as chat:
             ledger = chat.ledger()
         say(ledger, cost_text(ledger), as_json)
         return
