@@ -158,10 +158,13 @@ class ToolSearch:
         return [(self._names[-at], score) for score, at in sorted(scored, reverse=True) if score > 0]
 
     def _score(self, at: int, asked: Sequence[str]) -> float:
-        score = sum(
+        worth = [
             max([self._worth(at, word), *(_KIN * self._worth(at, kin) for kin in _MEANINGS.get(word, ()))])
             for word in asked
-        )
+        ]
+        # Who has something of every word that was asked for comes before who has much of one.
+        met = sum(1 for one in worth if one) / (len(asked) or 1)
+        score = sum(worth) * met
         named, kin = self._words[at], {one for word in asked for one in _MEANINGS.get(word, ())}
         alike = [not kin.isdisjoint(_MEANINGS.get(word, ())) for word in named]
         covered = sum(1.0 if word in asked else _KIN * near for word, near in zip(named, alike, strict=True))
