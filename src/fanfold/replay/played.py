@@ -9,6 +9,7 @@ from fanfold.replay.cache import overlap
 from fanfold.replay.references import references
 from fanfold.replay.score import Score
 from fanfold.replay.shown import Shown
+from fanfold.replay.spending import Expense
 from fanfold.replay.trace import ModelCall, Trace
 from fanfold.replay.trail import Missed
 
@@ -50,6 +51,10 @@ class Played(msgspec.Struct, frozen=True):
     windows: tuple[int, ...]
     """Tokens sent, call by call."""
     changes: tuple[Change, ...] = ()
+    spent: float = 0.0
+    """What all blocks of its requests have cost, in token equivalents."""
+    dearest: tuple[Expense, ...] = ()
+    """The most expensive of these blocks."""
     lost: tuple[Loss, ...] = ()
     missed: tuple[Missed, ...] = ()
     """What of the trail was missing most often, a few of each kind."""

@@ -12,7 +12,7 @@ import msgspec
 from fanfold.config.defaults import meter_for
 from fanfold.core.errors import BadSetting, FanfoldError
 from fanfold.outputs.filters import clip
-from fanfold.replay.cache import cache_of
+from fanfold.replay.cache import cache_of, overlap
 from fanfold.replay.needs import Need, Needs, needs, rules
 from fanfold.replay.played import Change, Loss, Played, change, loss
 from fanfold.replay.player import TRIGGER
@@ -30,6 +30,7 @@ from fanfold.replay.reading import (
 )
 from fanfold.replay.score import Score
 from fanfold.replay.shown import Player, Policy, Shown
+from fanfold.replay.spending import Spending
 from fanfold.replay.spreading import Results, spread
 from fanfold.replay.trace import ModelCall, Trace, unreduced
 from fanfold.replay.trail import Watch, Witness
@@ -41,6 +42,8 @@ TENTH = 10
 """Rules up to this part of the window are to stand verbatim, and so is a first request."""
 MISSED = 5
 """So many pieces of each kind of the trail that were missing are told."""
+DEAREST = 10
+"""So many of the most expensive blocks are told."""
 LAST = 5
 """So many results before a request are the newest."""
 BEGINNING = 200
@@ -201,7 +204,7 @@ class _Replay:
         self.unreduced = unreduced(trace)
         self.opening = _Opening.of(trace, window)
         self.watch, self.witness = Watch(trace.messages), Witness(trace.messages)
-        self.working = Working(trace.messages)
+        self.working, self.spending = Working(trace.messages), Spending()
         self.newest: deque[tuple[str, bool]] = deque(maxlen=LAST)
         """The newest results, and whether each was shown whole when it arrived."""
 
@@ -221,6 +224,7 @@ class _Replay:
                 self.working.look(shown, self.player, call.before, ahead.until)
             if self._is_tight(call):
                 self.watch.look(shown, call.before)
+            self._spend(shown, last, _since(time, call.time))
             self._take_in(fresh, shown)
             for score in self._scores(call):
                 score.take(shown, last, self.cache, self.trace.model, _since(time, call.time))
@@ -231,6 +235,10 @@ class _Replay:
                 self._newest(score, shown)
             at, last, time = call.before, shown, call.time
         return self._finish()
+
+    def _spend(self, shown: Shown, last: Shown | None, since: float | None) -> None:
+        same, _ = overlap(shown, last)
+        self.spending.take(shown, self.cache.holds(same, since))
 
     def _finish(self) -> Played:
         for score in (self.score, self.tight):
@@ -244,6 +252,8 @@ class _Replay:
             tight=self.tight,
             windows=tuple(self.windows),
             changes=tuple(filter(None, self.changes)),
+            spent=self.spending.total,
+            dearest=self.spending.dearest(DEAREST),
             lost=tuple(self.lost),
             missed=self.watch.missed(MISSED),
             false=tuple(self.witness.false),

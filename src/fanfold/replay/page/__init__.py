@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from fanfold.replay.page.frontier import frontier
 from fanfold.replay.page.summary import About, headline, write_header, write_tables
-from fanfold.replay.page.tables import losses, trail_table
+from fanfold.replay.page.tables import dearest, losses, trail_table
 from fanfold.replay.page.timeline import timelines
 from fanfold.replay.played import Played
 from fanfold.replay.score import Score
@@ -60,6 +60,9 @@ def _page(
         "<section id=frontier><h2>Cost and recall</h2><p class=remark>cheap is left, much recall is up; the dots "
         f"join those that none beats in both</p>{frontier(scores, hues)}</section>"
         f"<section id=windows><h2>The window over time</h2>{timelines(played, hues, window)}</section>"
+        "<section id=dearest><h2>What cost most</h2><p class=remark>the ten most expensive things of each policy, in "
+        "token equivalents, and what eliding them after the first request would have saved</p>"
+        f"{dearest(played, hues)}</section>"
         f"<section id=losses><h2>The worst losses</h2>{losses(played, hues)}</section>"
         "</main></body></html>\n"
     )

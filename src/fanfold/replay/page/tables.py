@@ -7,6 +7,7 @@ from html import escape
 
 from fanfold.replay.played import Loss, Played
 from fanfold.replay.score import Score
+from fanfold.replay.spending import Expense
 from fanfold.replay.trail import KINDS
 
 
@@ -34,6 +35,32 @@ def _bar(share: float | None) -> str:
 MOST = 40
 """So many conversations are listed."""
 MOST_ROWS = 100
+TEN = 10
+
+
+def dearest(played: Sequence[Played], hues: Mapping[str, str]) -> str:
+    """Of each policy the ten things that cost most, over all conversations, and what eliding them would have saved."""
+    return "".join(
+        _dearest([one for one in played if one.policy == policy], policy, hue) for policy, hue in hues.items()
+    )
+
+
+def _dearest(played: Sequence[Played], policy: str, hue: str) -> str:
+    things = sorted((spent for one in played for spent in one.dearest), key=lambda spent: -spent.cost)[:TEN]
+    total = sum(one.spent for one in played) or 1.0
+    share = f"{sum(spent.cost for spent in things) / total:.0%} of all that was spent"
+    rows = "".join(_spent_row(spent) for spent in things)
+    return (
+        f'<details class="{hue}"><summary><i></i>{escape(policy)} <small>{share}</small></summary><div class=wide>'
+        "<table class=lost><tr><th>cost</th><th>tokens</th><th>requests</th><th>eliding it saves</th><th>what</th></tr>"
+        f"{rows}</table></div></details>"
+    )
+
+
+def _spent_row(spent: Expense) -> str:
+    what = f"<code>{escape(spent.label)}</code>" if spent.label else "tools and system prompt"
+    cells = (f"{spent.cost:,.0f}", f"{spent.tokens:,}", f"{spent.requests:,}", f"{spent.spare:,.0f}", what)
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
 def losses(played: Sequence[Played], hues: Mapping[str, str]) -> str:
