@@ -14,10 +14,12 @@ from asyncio import shield
 from logging import getLogger
 from time import time
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import msgspec
 from aiohttp import ClientError, ClientResponse
 
+from fanfold.config.telemetry import WatchedCall, model_call
 from fanfold.core.errors import BadInput, DoesNotFit, FanfoldError, UnknownModel
 from fanfold.dialects.http.events import EVENTS
 from fanfold.dialects.http.replies import replay
@@ -52,8 +54,37 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -> None:
-    """Take a request to its provider, and the reply back."""
+    """Take a request to its provider, and the reply back; for those who watch, a reply is a call to a model."""
     asked = read(exchange, gateway.settings.max_body)
+    if asked is None or exchange.to.purpose != "reply":
+        await serve_asked(gateway, exchange, asked, client)
+        return
+    with model_call() as call:
+        if call is not None:
+            await serve_watched(gateway, exchange, asked, client, call)
+        else:
+            await serve_asked(gateway, exchange, asked, client)
+
+
+async def serve_watched(
+    gateway: Gateway, exchange: Exchange, asked: HttpRequest, client: Client, call: WatchedCall
+) -> None:
+    """The same, and whoever watches is told who was asked and what went wrong."""
+    host = urlsplit(gateway.settings.address(exchange.to.provider)).hostname or ""
+    call.ask(asked.dialect, asked.model, **{"server.address": host})
+    try:
+        await serve_asked(gateway, exchange, asked, client)
+    except Refused as refused:
+        call.fail(str(refused.status))
+        raise
+    if client.status >= 400:
+        call.fail(str(client.status))
+
+
+async def serve_asked(
+    gateway: Gateway, exchange: Exchange, asked: HttpRequest | None, client: Client
+) -> None:
+    """Manage a request, ask, pass the reply on, and record it."""
     check_stored(gateway, exchange, asked)
     if asked is not None and is_trigger(asked) and await answer_trigger(gateway, exchange, asked, client):
         return

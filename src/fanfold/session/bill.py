@@ -6,6 +6,7 @@ from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING
 
 from fanfold.config.events import Disputed
+from fanfold.config.telemetry import tell_bill
 from fanfold.core.budget import BOUNDS
 from fanfold.core.errors import BadBudget
 from fanfold.core.message import Opaque, Thinking
@@ -48,6 +49,7 @@ def record_bill(state: State, reply: Reply, sent: Sent) -> TokenUsage | None:
         return None
     if reply.usage.prompt > 0:
         state.write(Billed(number, reply.usage))
+        tell_bill(reply.usage, state.dialect.name, state.terms.model)
     return reply.usage
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fanfold.config.telemetry import recall_span
 from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadArguments, BadInput, Corrupt, Gone, NotFound
 from fanfold.core.message import Call, Message, Result
@@ -130,7 +131,10 @@ def recall(state: State, call: Call) -> str:
         every = _every(state, told=True)
         return (found for found in every if not _is_recall(state, state.log.kept[found.ref]))
 
-    return tools.answer(call.name, arguments, find, searchable)
+    with recall_span(state.terms.name, call) as told:
+        answer = tools.answer(call.name, arguments, find, searchable)
+        told.append(answer)
+    return answer
 
 
 def find_tool(state: State, call: Call) -> Message:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, Literal
 
+from fanfold.config.telemetry import model_call
 from fanfold.core.errors import BadArguments, BadSetting
 from fanfold.core.message import Call
 from fanfold.dialects.dialect import Reply
@@ -82,16 +83,17 @@ def _flow(
 
 def _reply(chat: Any, send: Send, params: dict[str, Any]) -> Flow:
     """One reply; a request that the provider finds too long is made shorter and sent again."""
-    while True:
-        request = yield partial(chat.request, **params)
-        try:
-            response = yield partial(send, request)
-        except Exception as error:
-            if not (yield partial(chat.refused, error)):
-                raise
-            continue
-        reply: Reply = yield partial(chat.receive, response)
-        return reply
+    with model_call():
+        while True:
+            request = yield partial(chat.request, **params)
+            try:
+                response = yield partial(send, request)
+            except Exception as error:
+                if not (yield partial(chat.refused, error)):
+                    raise
+                continue
+            reply: Reply = yield partial(chat.receive, response)
+            return reply
 
 
 def _output(call: Call, tools: Tools) -> Steps[tuple[Any, bool]]:

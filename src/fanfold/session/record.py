@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
+from fanfold.config.telemetry import current_call
 from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadInput, BadMessage, Gone, NotFound
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
@@ -86,6 +87,8 @@ def _not_waiting(state: State, id: str) -> str:
 def receive(state: State, response: Any, to: object = None) -> Reply:
     """The model's reply; what was billed for it teaches the meter."""
     if not isinstance(response, Reply):
+        if call := current_call():
+            call.hear_origin(response)
         return _take_reply(state, read_reply(state, response), to)
     reply = own_value(response, Reply, "This reply")
     for message in reply.messages:
@@ -119,6 +122,8 @@ def hear(state: State, reply: Reply, to: object = None) -> Reply:
 
 def _take_reply(state: State, reply: Reply, to: object) -> Reply:
     """Put a reply behind the request that it answers: at the head, or beside the path if the head moved on since."""
+    if call := current_call():
+        call.hear(reply)
     sent = _answered_request(state, to)
     if to is not None and sent is not None and sent.tip != state.log.head:
         return _take_aside(state, reply, sent)
@@ -288,6 +293,8 @@ class Ear:
             if error is not None:
                 raise error
             self._unsure = came is None
+        if call := current_call():
+            call.hear_origin(event)
         self._assembly.feed(event)
         self._heard = True
         return event

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from fanfold.asking.drive import Reduction
 from fanfold.config.events import Reduced, Reducing, events_of
+from fanfold.config.telemetry import ReductionSpan
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft
 from fanfold.core.edit import Decision, Note, covers_of
@@ -61,6 +62,7 @@ def reduce(
     before = limits.billed(view.tokens)
     watched = state.tell if not dry_run else lambda events: None
     watched((Reducing(trigger, before),))
+    span = ReductionSpan(state.terms.name, trigger, before, dry_run=dry_run)
     try:
         # An edit voids the last bill, and with it the most exact count: what is made must fit by either count.
         after = state.limits(reply, edited=True)
@@ -83,7 +85,9 @@ def reduce(
         outcome = (_leave if dry_run else _conclude)(state, reduction, outcome, trigger)
     except BaseException:  # also one who cancels: a progress indicator must not turn for ever
         watched((Reduced("failed", before, before, BROKEN_OFF),))
+        span.end(None)
         raise
+    span.end(outcome)
     watched(events_of(outcome, state.log))
     return outcome
 

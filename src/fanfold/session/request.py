@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from fanfold.config.telemetry import current_call
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft
 from fanfold.core.edit import Repair
@@ -102,6 +103,9 @@ def request(
         written = encode(state, request)
         if written.over == NOTHING:
             sent = record(state, request, written)
+            if call := current_call():
+                call.ask(state.dialect.name, request.params.get("model") or state.terms.model)
+                call.send(request.view, state.terms.name, sent.tokens)
             return SentRequest(msgspec.to_builtins(written.body), sent, request.view, request.allowed.rows)
         spare += written.over
         request = yield from make_room(state, request, spare)

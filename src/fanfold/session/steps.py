@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Generator
+from contextlib import closing
 from functools import partial
 from typing import Any, TypeVar
 
@@ -22,27 +23,29 @@ Steps = Generator[Callable[[], Any], Any, T]
 def play(steps: Steps[T]) -> T:
     """Do all steps."""
     advance: Callable[[], Any] = partial(next, steps)
-    while True:
-        try:
-            do = advance()
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        try:
-            advance = partial(steps.send, do())
-        except Exception as error:
-            advance = partial(steps.throw, error)
+    with closing(steps):  # one who is interrupted leaves nothing open
+        while True:
+            try:
+                do = advance()
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            try:
+                advance = partial(steps.send, do())
+            except Exception as error:
+                advance = partial(steps.throw, error)
 
 
 async def aplay(steps: Steps[T]) -> T:
     """Do all steps, and await what they return."""
     advance: Callable[[], Any] = partial(next, steps)
-    while True:
-        try:
-            do = advance()
-        except StopIteration as end:
-            return end.value  # type: ignore[no-any-return]
-        try:
-            got = do()
-            advance = partial(steps.send, await got if isinstance(got, Awaitable) else got)
-        except Exception as error:
-            advance = partial(steps.throw, error)
+    with closing(steps):
+        while True:
+            try:
+                do = advance()
+            except StopIteration as end:
+                return end.value  # type: ignore[no-any-return]
+            try:
+                got = do()
+                advance = partial(steps.send, await got if isinstance(got, Awaitable) else got)
+            except Exception as error:
+                advance = partial(steps.throw, error)

@@ -49,10 +49,13 @@ def mcp(chat: fanfold.Session, as_json: bool) -> None:
     type=click.Choice(["write", "read", "off"]),
     help="What browsers find at /: a page that changes things, only shows them, or nothing; by default write.",
 )
+@click.option("--otel", is_flag=True, help="Tell OpenTelemetry about every call; needs fanfold[otel].")
 @click.option("--print", "client", metavar="CLIENT", help="Print what to set in this client, and end.")
 @click.option("--check", is_flag=True, help="Check the settings, and end.")
 @as_json
-def serve(upstreams: tuple[str, ...], client: str | None, check: bool, as_json: bool, **given: Any) -> None:
+def serve(
+    upstreams: tuple[str, ...], otel: bool, client: str | None, check: bool, as_json: bool, **given: Any
+) -> None:
     """Serve the gateway, to which any agent is pointed by its base URL.
 
     Settings come from [serve] in fanfold.toml; what is given here wins. SIGHUP reads the file again.
@@ -74,6 +77,10 @@ def serve(upstreams: tuple[str, ...], client: str | None, check: bool, as_json: 
     elif check:
         say({"url": url, "store": settings.store}, "The settings are right.", as_json)
     else:
+        if otel:
+            from fanfold.integrations.otel import instrument
+
+            instrument()
         click.echo(f"fanfold serves {url}; sessions are kept in {settings.store}. Ctrl-C ends it.", err=True)
         listen(settings, given)
 
