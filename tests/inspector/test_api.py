@@ -245,5 +245,7 @@ def test_a_row_that_is_gone_is_told_and_one_that_never_was_is_not_found(store: S
         assert visitor.ask(f"sessions/run/rows/{row}") == {"id": row, "gone": True}
         told = visitor.ask(f"sessions/run/entries/{row}")
         assert told["hidden_by"] == chat.edits()[-1].decision.id
-        assert told["says"].startswith("It is one of those: Stands for 2 messages")
+        assert told["says"].startswith("It is one of 2 messages that you (")
+        assert told["says"].endswith("folded into a summary. Nothing of it is lost.")
+        assert told["hidden_with"] == 2
         visitor.ask("sessions/run/rows/" + "0" * 40, 404)

@@ -20,6 +20,7 @@ from fanfold.inspector.values import (
     LONG,
     PICTURES,
     because,
+    because_covered,
     describe_brief,
     describe_message,
     describe_picture,
@@ -179,9 +180,11 @@ def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     row = view.row(why.entry)
     hidden = why.shown_by or (row.why[-1] if row is not None and row.was is not None else None)
     made = {one.decision.id: one.decision for one in seat.chat.edits()}
+    cover = view.row(why.shown_by) if why.shown_by is not None else None
     return {
         "id": why.entry,
         "hidden_by": hidden,
+        "hidden_with": cover.count if cover is not None else 1,
         "on_path": row is not None or why.shown_by is not None,
         "says": _say_why(row, view, made, hidden),
         "tokens": view.weigh(message),
@@ -195,7 +198,7 @@ def _say_why(row: Row | None, view: View, made: Mapping[str, Decision], hidden: 
         return because(row, view, made)
     cover = view.row(hidden) if hidden is not None else None
     if cover is not None:
-        return f"It is one of those: {because(cover, view, made)}"
+        return because_covered(cover, made)
     return "The conversation went on from an earlier message, so this one is not sent any more."
 
 

@@ -91,6 +91,14 @@ def because(row: Row, view: View, decisions: Mapping[str, Decision]) -> str:
     return "Shown as it was recorded: no edit touched it."
 
 
+def because_covered(cover: Row, decisions: Mapping[str, Decision]) -> str:
+    """Why a message is not in view, in a sentence: `cover` is the row that stands in its place."""
+    made = decisions.get(cover.why[-1]) if cover.why else None
+    done = "folded into a summary" if cover.kind == "fold" else "left out"
+    these = "the message that" if cover.count == 1 else f"one of {cover.count:,} messages that"
+    return f"It is {these} {_who(made)} {done}. Nothing of it is lost."
+
+
 def _who(made: Decision | None) -> str:
     if made is None:
         return "an edit"

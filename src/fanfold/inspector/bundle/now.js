@@ -88,10 +88,10 @@ export function Recorded({ name, id }) {
   const asked = useAsk(session(name, "entries/" + encodeURIComponent(id)));
   const change = useChange(name);
   if (!asked.value) return html`<${Wait} of=${asked} />`;
-  const { message, tokens, hidden_by: edit, says, on_path: here } = asked.value;
+  const { message, tokens, hidden_by: edit, hidden_with: count, says, on_path: here } = asked.value;
   return html`<h1>${edit ? "The model does not see this message" : here ? "The model sees this message" : "This message is on another path"}</h1>
-    <p class="lead">${says} ${edit ? html`<a href=${to(name, "edit", edit)}>Edit ${edit}</a>` : null}</p>
-    <div class="buttons">${edit ? html`<button onClick=${() => change("undo", { edit }, "Bring back what " + edit + " hides", "Bring it back")}>Bring it back …</button>` : here ? html`<a class="button quiet" href=${to(name, "now", id)}>Show it in the window</a>` : null}
+    <p class="lead">${says} ${edit ? html`<a href=${to(name, "edit", edit)}>Look at edit ${edit}</a>` : null}</p>
+    <div class="buttons">${edit ? html`<button onClick=${() => change("undo", { edit }, count > 1 ? "Bring it back, with the " + many(count - 1, "other message") + " of " + edit : "Bring it back", "Bring it back")}>Bring it back …</button>` : here ? html`<a class="button quiet" href=${to(name, "now", id)}>Show it in the window</a>` : null}
       ${here && !edit ? html`<button class="quiet" onClick=${() => change("pin", { what: id }, "Pin this message", "Pin it")}>Pin …</button>` : null}</div>
     <section><h2>As it was recorded</h2><div class="meta"><span>${label(message.role)}</span><span>${number(tokens)} tokens</span><code>${id.slice(0, 12)}</code></div><${Message} message=${message} name=${name} /></section>`;
 }
