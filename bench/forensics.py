@@ -26,6 +26,7 @@ TOOLS = [
     {"type": "function", "function": {"name": name, "description": f"{name}s a file.", "parameters": {}}}
     for name in ("read", "write", "search")
 ]
+SAID = "Go on, please. " * 20
 MODEL, OTHER = "gpt-5.2", "gpt-5.1"
 MOST = 12_000
 """Tokens of a conversation that it is begun with, so that nothing is reduced."""
@@ -71,9 +72,15 @@ class Broken:
     def step(self) -> None:
         """A person speaks, and the model answers."""
         self.now += 10
-        self.chat.say("Go on, please. " * 20)
+        self.chat.say(SAID)
         request = self.chat.request(max_tokens=200)
-        self.chat.receive(self.client.chat.completions.create(**request))
+        reply = self.client.chat.completions.create(**request)
+        self.chat.receive(reply)
+        said = [
+            {"role": "user", "content": SAID},
+            {"role": "assistant", "content": reply.choices[0].message.content},
+        ]
+        self.body += said
 
 
 def _beginning(trace: Trace) -> list[Any]:
@@ -93,7 +100,7 @@ def _beginning(trace: Trace) -> list[Any]:
 
 def change_early(talk: Broken) -> None:
     """The client sends an early message otherwise."""
-    sent = talk.chat.request(max_tokens=200)["messages"][1:]
+    sent = [*talk.body]
     first = next(at for at, one in enumerate(sent) if one["role"] == "user")
     sent[first] = {"role": "user", "content": "Changed: " + str(sent[first]["content"])}
     talk.chat.merge(sent)
