@@ -249,3 +249,16 @@ def test_a_row_that_is_gone_is_told_and_one_that_never_was_is_not_found(store: S
         assert told["says"].endswith("folded into a summary. Nothing of it is lost.")
         assert told["hidden_with"] == 2
         visitor.ask("sessions/run/rows/" + "0" * 40, 404)
+
+
+def test_streams_end_when_the_server_is_about_to(store: SQLite) -> None:
+    open_worked(store).close()
+    with Page(store) as page:
+        visitor = page.enter()
+        connection = HTTPConnection("127.0.0.1", page.port, timeout=10)
+        connection.request("GET", "/inspector/api/events?session=run", headers={"cookie": visitor.cookie})
+        stream = connection.getresponse()
+        assert stream.readline().startswith(b"data: ")
+        page.inspector.is_stopping = lambda: True
+        assert stream.read().strip() == b""
+        connection.close()

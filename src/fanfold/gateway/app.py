@@ -8,7 +8,7 @@ Settings come from `fanfold.toml` when the server starts.
 from __future__ import annotations
 
 from asyncio import CancelledError, Lock, create_task, current_task
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from logging import getLogger
 from typing import Any
@@ -41,6 +41,8 @@ class Gateway:
         """Requests that are being served."""
         self.conversations: Conversations | None = None
         """None where nothing is managed."""
+        self.is_stopping: Callable[[], bool] = lambda: False
+        """Whether the server is about to end: pages that listen are told so, for it waits for them."""
         self.inspection: Inspection | None = None
         """None where nobody may look."""
         if settings is not None:
@@ -84,6 +86,8 @@ class Gateway:
                     self.configure(read_settings())
                 await send({"type": "lifespan.startup.complete"})
             else:
+                if self.inspection is not None:
+                    self.inspection.close()
                 await self.upstreams.close()
                 if self.conversations is not None:
                     await WORK.run(self.conversations.close)

@@ -38,8 +38,10 @@ class Inspection:
         return self._doors.add(Grant(tenants_of(self._gateway.settings), health=True))
 
     def close(self) -> None:
-        """No link and no cookie opens anything any more."""
+        """No link and no cookie opens anything any more, and nothing is tried any longer."""
         self._doors.close()
+        if self._inspector is not None:
+            self._inspector.trials.close()
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Answer what is for the inspector."""
@@ -53,13 +55,15 @@ class Inspection:
     def _make(self) -> Inspector:
         gateway = self._gateway
         assert gateway.conversations is not None  # nothing is inspected where nothing is managed
-        return Inspector(
+        made = Inspector(
             gateway.conversations.pool.store,
             self._doors,
             write=gateway.settings.inspector == "write",
             title="gateway",
             health=partial(health, gateway),
         )
+        made.is_stopping = lambda: gateway.is_stopping()
+        return made
 
     async def _link(self, scope: dict[str, Any], client: Client) -> None:
         """A link for the holder of a key: it shows the key's tenant, and nobody else's."""

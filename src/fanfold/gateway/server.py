@@ -43,7 +43,9 @@ def serve(settings: ServeSettings, given: dict[str, Any]) -> None:
         signal.signal(signal.SIGHUP, lambda *_: reload(gateway, given))
     getLogger("uvicorn.error").addFilter(is_news)
     print_link(gateway)
-    uvicorn.Server(config).run()
+    server = uvicorn.Server(config)
+    gateway.is_stopping = lambda: bool(server.should_exit)
+    server.run()
 
 
 def print_link(gateway: Any) -> None:

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from asyncio import CancelledError, create_task, sleep
+from asyncio import FIRST_COMPLETED, CancelledError, create_task, sleep, wait
 from collections.abc import Callable, Collection, Mapping
 from importlib.resources import files
 from logging import getLogger
@@ -66,6 +66,8 @@ class Inspector:
         self.desk = Desk(store, write=write)
         self.doors = doors if isinstance(doors, Doors) else Doors(doors)
         self.trials = PolicyTrials()
+        self.is_stopping: Callable[[], bool] = lambda: False
+        """Whether the server is about to end: then streams end first, for it waits for them."""
         self._health = health
         self._framed_by = NOTEBOOK if framed else NOBODY
         self._title = title
@@ -75,6 +77,7 @@ class Inspector:
         """What a server calls."""
         if scope["type"] == "lifespan":
             await _live(receive, send)
+            self.trials.close()
         elif scope["type"] == "http":
             await self._serve(scope, receive, send)
 
@@ -162,16 +165,19 @@ class Inspector:
         headers = [(name, value) for name, value in head if name != b"content-length"]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         telling = create_task(self._tell(tenant, query.get("session"), send))
+        leaving = create_task(_wait_until_gone(receive))
         try:
-            while (await receive())["type"] != "http.disconnect":
-                pass
+            await wait((telling, leaving), return_when=FIRST_COMPLETED)
         finally:
             telling.cancel()
+            leaving.cancel()
+        if not leaving.done():
+            await send({"type": "http.response.body", "body": b""})
 
     async def _tell(self, tenant: str, session: str | None, send: Any) -> None:
         known, quiet = "", 0.0
         try:
-            while True:
+            while not self.is_stopping():
                 now = await WATCH.run(self._look, tenant, session)
                 quiet += OFTEN
                 if now != known or quiet >= _COMMENT:
@@ -240,6 +246,11 @@ def _read_json(body: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise Denied(400, "A change is a JSON object.")
     return found
+
+
+async def _wait_until_gone(receive: Any) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 async def _live(receive: Any, send: Any) -> None:
