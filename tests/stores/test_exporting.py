@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import tracemalloc
 from hashlib import blake2b
 from pathlib import Path
@@ -53,7 +54,13 @@ def test_an_imported_session_shows_the_same(tmp_path: Path) -> None:
     again = fanfold.open("run", window=3_000, store=other, meter="characters/4")
     assert again._state.log.records == chat._state.log.records
     assert again.view().messages == chat.view().messages
-    assert exported(other) == exported(chat._state.terms.tenant.store)
+    before, after = exported(chat._state.terms.tenant.store), exported(other)
+    assert without_prefixes(after) == without_prefixes(before)
+
+
+def without_prefixes(export: bytes) -> bytes:
+    """An export without what sessions are found by: nothing proves it of a stub, so it is not taken over."""
+    return re.sub(rb',"prefix":"[0-9a-f]+"', b"", export)
 
 
 def test_every_branch_comes_along(tmp_path: Path) -> None:
@@ -66,7 +73,7 @@ def test_every_branch_comes_along(tmp_path: Path) -> None:
         assert came is not None
         assert there is not None
         assert came.imported == (there.erased is not None)
-        assert msgspec.structs.replace(came, imported=False) == there
+        assert msgspec.structs.replace(came, imported=False, prefix=there.prefix) == there
 
 
 @settings(max_examples=25)

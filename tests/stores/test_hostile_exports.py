@@ -91,7 +91,10 @@ def test_an_honest_export_is_read() -> None:
     store, again = Memory(), io.BytesIO()
     imported(lines(), store)
     fanfold.export_session(store, "evil", again)
-    assert [json.loads(line) for line in again.getvalue().splitlines()][1:] == lines()[1:]
+    came, told = [json.loads(line) for line in again.getvalue().splitlines()][1:], lines()[1:]
+    for line in (*came, *told):  # nothing proves what a stub says of its prefix, so it is not taken over
+        line.get("entry", {}).pop("prefix", None)
+    assert came == told
     used(store)
 
 
