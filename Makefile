@@ -9,7 +9,7 @@ PIP = .venv/bin/python -m pip install --quiet --quiet --disable-pip-version-chec
 COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-model test-clients test-integrations release-check lint types bench bench-peers bench-recorded docs pages lock clean
+.PHONY: help demo test test-all test-model test-clients test-integrations release-check lint types bench bench-peers bench-integrations bench-recorded docs pages lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -58,6 +58,9 @@ bench: .venv/.test ## every figure as a ratio, measured side by side [MESSAGES=2
 
 bench-peers: .venv/.test ## fanfold and its peers on your conversations: DATA="folder …" [WINDOW=32k]
 	@.venv/bin/python -m bench.peers --window $(WINDOW) --workers $(WORKERS) $(DATA)
+
+bench-integrations: .venv/.test ## fanfold inside frameworks, beside their own managers, on one scripted run
+	@.venv/bin/python -m bench.integrations
 
 bench-recorded: .venv/.test ## grammar in small windows and the error of estimates, on recorded conversations: DATA=folder
 	@.venv/bin/python bench/grammar.py $(DATA)

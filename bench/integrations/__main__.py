@@ -1,0 +1,47 @@
+"""fanfold inside frameworks, beside their own managers, on one run: python -m bench.integrations [langchain …]"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+from scripts.test_integrations import environment, variables  # noqa: E402 found from the root
+
+FRAMEWORKS = ("langchain", "openai_agents")
+COLUMNS = "framework manager steps over broken history trail in-view prompt-tokens cached cost"
+HEAD = "| " + " | ".join(COLUMNS.replace("-", "_").split()).replace("_", " ") + " |\n"
+HEAD += "|---|---|--:|--:|--:|---|--:|--:|--:|--:|--:|"
+
+
+def main(named: list[str]) -> None:
+    """Print a table."""
+    print(HEAD)
+    for name in named or FRAMEWORKS:
+        python = environment(name)
+        if python is None:
+            continue
+        command = [python, "-m", f"bench.integrations.{name}"]
+        done = subprocess.run(
+            command, cwd=ROOT, env=variables(name), stdout=subprocess.PIPE, text=True, check=True
+        )
+        for line in done.stdout.splitlines():
+            print(write(json.loads(line)), flush=True)
+
+
+def write(row: dict[str, Any]) -> str:
+    """A line of the table."""
+    whole = "whole" if row["whole"] else "not whole"
+    return (
+        f"| {row['framework']} | {row['manager']} | {row['steps']} | {row['over']} | {row['broken']} | {whole} | "
+        f"{row['trail']:.0%} | {row['in_view']} | {row['prompt']:,} | {row['cached']:.0%} | ${row['dollars']:.2f} |"
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
