@@ -52,7 +52,7 @@ SECTIONS = {
         "doctor": "keeping:doctor",
         "rekey": "keeping:rekey",
     },
-    "Serve": {"serve": "serving:serve", "mcp": "serving:mcp"},
+    "Serve": {"serve": "serving:serve", "requests": "requests:requests", "mcp": "serving:mcp"},
 }
 """Where each command stands in `fanfold.cli.commands`, in the order in which `fanfold --help` lists them."""
 COMMANDS = {name: place for section in SECTIONS.values() for name, place in section.items()}

@@ -11,14 +11,17 @@ from asyncio import CancelledError, Lock, create_task, current_task
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from logging import getLogger
+from time import time
 from typing import Any
 from weakref import WeakValueDictionary
 
 from fanfold.gateway.client import Client
+from fanfold.gateway.clients import client_named
 from fanfold.gateway.conversations import WORK, Conversations
 from fanfold.gateway.exchange import Exchange, serve_exchange
 from fanfold.gateway.headers import get
 from fanfold.gateway.inspecting import Inspection, is_for_inspector
+from fanfold.gateway.journal import Journal, journal_path
 from fanfold.gateway.keys import Keys
 from fanfold.gateway.metrics import Metrics
 from fanfold.gateway.route import Destination, find_destination
@@ -51,6 +54,7 @@ class Gateway:
     def configure(self, settings: ServeSettings) -> None:
         """Take settings over, for the requests that come from now on."""
         self.settings, self.keys = settings, Keys(settings)
+        self.journal = Journal(journal_path(settings.store, settings.journal))
         if settings.manage and self.conversations is None:
             self.conversations = Conversations(settings.store)
         # Another key may mean another tenant: whoever looks comes in anew.
@@ -170,6 +174,18 @@ class Gateway:
             await serve_exchange(self, exchange, client)
         finally:
             watching.cancel()
+            self._note(exchange, client)
+
+    def _note(self, exchange: Exchange, client: Client) -> None:
+        """Add a line for a request that a provider answered, or should have."""
+        if exchange.to.purpose != "reply":
+            return
+        account, now = exchange.account, time()
+        account.client, account.tenant = client_named(exchange.headers), exchange.holder.tenant
+        account.dialect, account.status = exchange.to.dialect, client.status
+        account.first = max(0.0, client.began - account.time)
+        account.total = now - account.time
+        self.journal.write(account)
 
     async def _refuse(self, client: Client, destination: Destination | None, refused: Refused) -> None:
         if refused.status == 502:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncio import Task, wait_for
 from collections.abc import Mapping
-from time import monotonic
+from time import monotonic, time
 from typing import Any
 
 from msgspec.json import encode
@@ -29,10 +29,13 @@ class Client:
         self._is_stream = False
         self._tail = b"\n\n"
         self._last = monotonic()
+        self.began = 0.0
+        """When the first byte was told, by the clock."""
 
     async def start(self, status: int, headers: Headers, *, is_stream: bool = False) -> None:
         """Tell the status; `is_stream` is for server-sent events that may be interrupted by comments."""
         self.started, self.status, self._is_stream = True, status, is_stream
+        self.began = time()
         self._last = monotonic()
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
 

@@ -108,9 +108,8 @@ class Conversations:
         chosen = {"window": holder.window, "strategy": holder.strategy, "labels": {"client": client}}
         given = {option: value for option, value in chosen.items() if value is not None}
         given["filters"] = (self._clip(name, holder),)
-        return self.pool.session(
-            name, tenant=holder.tenant, dialect=request.dialect, model=request.model, **given
-        )
+        model = holder.model_for(request.dialect, request.model)
+        return self.pool.session(name, tenant=holder.tenant, dialect=request.dialect, model=model, **given)
 
     def _clip(self, name: str, holder: Holder) -> ArrivalClip:
         key = (holder.tenant, name)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import msgspec
-from aiohttp import ClientError, ClientResponse
+from aiohttp import ClientError
 
 from fanfold.config.telemetry import WatchedCall, model_call
 from fanfold.core.errors import BadInput, DoesNotFit, FanfoldError, UnknownModel
@@ -27,7 +27,9 @@ from fanfold.dialects.http.request import HttpRequest, read_request
 from fanfold.gateway.client import Client
 from fanfold.gateway.compaction import compacted_reply, is_trigger, without_trigger
 from fanfold.gateway.conversations import WORK, Managed, Unmanaged
+from fanfold.gateway.foreign import Answer, own_headers
 from fanfold.gateway.headers import Headers, get, to_client
+from fanfold.gateway.journal import Exchanged, begin
 from fanfold.gateway.keys import Holder
 from fanfold.gateway.lookups import serve_rounds
 from fanfold.gateway.question import ask, ask_until_it_fits, record
@@ -51,11 +53,16 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     headers: Headers
     body: bytes
     holder: Holder
+    asked: HttpRequest | None = None
+    """What is asked for, once it is read; None where it is nothing that a session could answer."""
+    account: Exchanged = msgspec.field(default_factory=begin)
+    """What is noted about it on the way."""
 
 
 async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -> None:
     """Take a request to its provider, and the reply back; for those who watch, a reply is a call to a model."""
     asked = read(exchange, gateway.settings.max_body)
+    exchange = msgspec.structs.replace(exchange, asked=asked)
     if asked is None or exchange.to.purpose != "reply":
         await serve_asked(gateway, exchange, asked, client)
         return
@@ -85,6 +92,8 @@ async def serve_asked(
     gateway: Gateway, exchange: Exchange, asked: HttpRequest | None, client: Client
 ) -> None:
     """Manage a request, ask, pass the reply on, and record it."""
+    account = exchange.account
+    account.model = (asked.model if asked is not None else None) or ""
     check_stored(gateway, exchange, asked)
     if asked is not None and is_trigger(asked) and await answer_trigger(gateway, exchange, asked, client):
         return
@@ -93,16 +102,21 @@ async def serve_asked(
         own: Headers = managed.headers()
     except Unmanaged as reason:
         managed, own = None, [(b"x-fanfold-bypassed", str(reason).encode("latin-1", "replace"))]
+        account.bypassed = str(reason)
+    account.own = time() - account.time
     if managed is None:
         response = await ask(gateway, exchange, exchange.body)
         await pass_on(response, client, own)
         await client.end()
         return
+    note_managed(account, exchange, managed)
     response, managed, said = await ask_until_it_fits(gateway, exchange, managed)
+    note_managed(account, exchange, managed)
     if managed.recalls and response.status == 200:
         await serve_rounds(gateway, exchange, client, response, managed)
         return
-    listener = Listener(gateway, managed, Overheard.of(response, streams=managed.asked.streams))
+    heard = Overheard.of(response, streams=managed.asked.streams)
+    listener = Listener(gateway, managed, heard, account)
     try:
         await pass_on(response, client, managed.headers(), listener, said)
     finally:
@@ -114,8 +128,8 @@ async def serve_asked(
 class Listener:
     """Whoever listens to a reply that passes by, and records it once."""
 
-    def __init__(self, gateway: Gateway, managed: Managed, heard: Overheard) -> None:
-        self._gateway, self._managed, self.heard = gateway, managed, heard
+    def __init__(self, gateway: Gateway, managed: Managed, heard: Overheard, account: Exchanged) -> None:
+        self._gateway, self._managed, self.heard, self._account = gateway, managed, heard, account
         self._recorded = False
 
     async def hear(self, piece: bytes) -> None:
@@ -128,7 +142,16 @@ class Listener:
         """Keep what was heard so far, whole even if the client goes."""
         if not self._recorded:
             self._recorded = True
-            await shield(record(self._gateway, self._managed, self.heard))
+            reply = await shield(record(self._gateway, self._managed, self.heard))
+            if reply is not None and reply.usage is not None:
+                self._account.bill(reply.usage)
+
+
+def note_managed(account: Exchanged, exchange: Exchange, managed: Managed) -> None:
+    """Note what is sent, and about how long the client's own request is."""
+    sent = len(managed.body) if managed.body is not None else len(exchange.body)
+    account.session, account.tokens, account.edits = managed.name, managed.after, managed.edits
+    account.whole = round(managed.after * max(1.0, len(exchange.body) / max(1, sent)))
 
 
 # Read
@@ -242,7 +265,7 @@ def _bypass(gateway: Gateway, reason: str, error: Exception) -> Unmanaged:
 
 
 async def pass_on(
-    response: ClientResponse,
+    response: Answer,
     client: Client,
     own: Headers,
     listener: Listener | None = None,
@@ -253,7 +276,7 @@ async def pass_on(
         headers = to_client(response.raw_headers)
         kind, packed = get(headers, b"content-type") or "", get(headers, b"content-encoding")
         is_stream = kind.startswith(EVENTS) and not packed
-        await client.start(response.status, [*headers, *own], is_stream=is_stream)
+        await client.start(response.status, [*headers, *own, *own_headers(response)], is_stream=is_stream)
         await client.write(said)
         async for piece in response.content.iter_any():
             if listener is not None:

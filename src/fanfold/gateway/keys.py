@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from hashlib import sha256
 from typing import Any
 
@@ -18,6 +19,12 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     tenant: str = "default"
     window: int | None = None
     strategy: Any = None
+    defer: bool = False
+    """Whether the client's tools wait until the model needs them."""
+    elsewhere: frozenset[str] = frozenset()
+    """The dialects that are answered by an upstream of another one."""
+    models: dict[str, str] = {}
+    """The models of those upstreams, by patterns of the names that clients use."""
     own_keys: bool = False
     """Whether the provider's key is put in the place of the client's."""
     secrets: dict[str, str] = {}
@@ -25,11 +32,20 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
 
     def sign(self, headers: Headers, provider: str) -> Headers:
         """The headers with the key that the provider is to get."""
-        if not self.own_keys:
-            return headers
-        if provider not in self.secrets:
+        key = self.secret(provider)
+        return headers if key is None else with_key(headers, provider, key)
+
+    def model_for(self, dialect: str, model: str | None) -> str | None:
+        """The model that answers: where the upstream speaks another dialect, the first whose pattern fits the name."""
+        if dialect not in self.elsewhere or model is None:
+            return model
+        return next((there for pattern, there in self.models.items() if fnmatchcase(model, pattern)), model)
+
+    def secret(self, provider: str) -> str | None:
+        """The provider's key that stands for the client's, if one does."""
+        if self.own_keys and provider not in self.secrets:
             raise Refused(403, f"There is no key for {provider} behind the key that was given.")
-        return with_key(headers, provider, self.secrets[provider])
+        return self.secrets.get(provider)
 
     def __repr__(self) -> str:
         return f"Holder(tenant={self.tenant!r})"
@@ -39,7 +55,13 @@ class Keys:
     """The keys that clients may bring."""
 
     def __init__(self, settings: ServeSettings) -> None:
-        self._anybody = Holder(window=settings.window, strategy=strategy_of(settings))
+        self._anybody = Holder(
+            window=settings.window,
+            strategy=strategy_of(settings),
+            defer=settings.defer,
+            elsewhere=settings.elsewhere,
+            models=settings.models,
+        )
         self._holders = {
             _hash(secret(key.key, f"serve.keys.{name}.key")): self._holder(name, key)
             for name, key in settings.keys.items()
@@ -51,6 +73,9 @@ class Keys:
             tenant=key.tenant,
             window=key.window or self._anybody.window,
             strategy=strategy_of(key) or self._anybody.strategy,
+            defer=self._anybody.defer if key.defer is None else key.defer,
+            elsewhere=self._anybody.elsewhere,
+            models=self._anybody.models,
             own_keys=True,
             secrets={
                 provider: secret(text, f"serve.keys.{name}.{provider}")

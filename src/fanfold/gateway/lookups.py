@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from aiohttp import ClientError, ClientResponse
+from aiohttp import ClientError
 
 from fanfold.core.message import Message
 from fanfold.dialects.dialect import Reply
@@ -19,6 +19,7 @@ from fanfold.dialects.http.replies import replay, reply_id, write_reply
 from fanfold.dialects.registry import dialect_named
 from fanfold.gateway.client import Client
 from fanfold.gateway.conversations import WORK, Managed
+from fanfold.gateway.foreign import Answer, own_headers
 from fanfold.gateway.headers import to_client
 from fanfold.gateway.hidden import MOST, HiddenRound, fingerprint, first_told, own_calls, without_own_calls
 from fanfold.gateway.question import ask, record, there
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 async def serve_rounds(
-    gateway: Gateway, exchange: Exchange, client: Client, response: ClientResponse, managed: Managed
+    gateway: Gateway, exchange: Exchange, client: Client, response: Answer, managed: Managed
 ) -> None:
     """Ask until the model has looked everything up, then tell the client the last reply."""
     conversations, hidden = there(gateway.conversations), list[Any]()
@@ -40,10 +41,13 @@ async def serve_rounds(
     for number in range(MOST + 1):
         heard, data = await read_whole(response, managed)
         reply = await record(gateway, managed, heard) if response.status == 200 else None
+        if reply is not None and reply.usage is not None:
+            exchange.account.bill(reply.usage)
         own = own_calls(reply) if reply is not None else []
         if reply is None or not own or number == MOST:
             break
         gateway.metrics.add("hidden_rounds")
+        exchange.account.hidden += 1
         async with gateway.turn(managed.holder.tenant, managed.name):
             answers = await WORK.run(conversations.answer, managed, reply)
         if len(own) < len(
@@ -63,14 +67,14 @@ async def serve_rounds(
     await finish(client, response, managed, data)
 
 
-async def start(client: Client, response: ClientResponse, managed: Managed) -> None:
+async def start(client: Client, response: Answer, managed: Managed) -> None:
     """Open the client's stream before its reply is there."""
     headers = to_client(response.raw_headers, without=(b"content-length",))
     is_stream = (response.headers.get("content-type") or "").startswith(EVENTS)
-    await client.start(200, [*headers, *managed.headers()], is_stream=is_stream)
+    await client.start(200, [*headers, *managed.headers(), *own_headers(response)], is_stream=is_stream)
 
 
-async def read_whole(response: ClientResponse, managed: Managed) -> tuple[Overheard, bytes]:
+async def read_whole(response: Answer, managed: Managed) -> tuple[Overheard, bytes]:
     """A whole response: read, and its bytes."""
     heard = Overheard.of(response, streams=managed.asked.streams)
     try:
@@ -113,12 +117,12 @@ def told_bytes(managed: Managed, told: Reply) -> bytes:
     return b"".join(replay(asked.dialect, whole, asked.body, events=asked.route.events))
 
 
-async def finish(client: Client, response: ClientResponse, managed: Managed, data: bytes) -> None:
+async def finish(client: Client, response: Answer, managed: Managed, data: bytes) -> None:
     """Tell the reply, or the error that came instead of it."""
     if client.started and response.status != 200:
         data = write_error_event(managed.asked.dialect, read_error(response.status, body=data))
     if not client.started:
         headers = to_client(response.raw_headers, without=(b"content-length",))
-        await client.start(response.status, [*headers, *managed.headers()])
+        await client.start(response.status, [*headers, *managed.headers(), *own_headers(response)])
     await client.write(data)
     await client.end()

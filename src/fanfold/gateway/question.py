@@ -7,14 +7,14 @@ from functools import partial
 from logging import getLogger
 from typing import TYPE_CHECKING
 
-from aiohttp import ClientResponse
-
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.http.errors import read_error
+from fanfold.dialects.registry import DialectName
 from fanfold.gateway.conversations import WORK, Conversations, Managed
-from fanfold.gateway.headers import to_upstream
+from fanfold.gateway.foreign import Answer, ForeignAnswer, convert, read_sent
+from fanfold.gateway.headers import get, to_upstream
 from fanfold.gateway.route import upstream_address
-from fanfold.gateway.safety import unpack
+from fanfold.gateway.safety import Refused, unpack
 from fanfold.gateway.stream import Overheard
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _READABLE = (b"gzip", b"deflate", b"zstd", b"identity")
 
 async def ask_until_it_fits(
     gateway: Gateway, exchange: Exchange, managed: Managed
-) -> tuple[ClientResponse, Managed, bytes]:
+) -> tuple[Answer, Managed, bytes]:
     """The provider's response, and what was read of it. Where it says that the request is too long, less is sent."""
     conversations, said = there(gateway.conversations), b""
     for _ in range(_TRIES):
@@ -45,6 +45,7 @@ async def ask_until_it_fits(
         if trouble.kind not in ("too_long", "too_large"):
             break
         gateway.metrics.add("refused_too_long")
+        exchange.account.refused += 1
         error = {"status_code": response.status, "body": trouble.message, "code": trouble.code}
         async with gateway.turn(managed.holder.tenant, managed.name):
             smaller = await WORK.run(conversations.refused, managed, error)
@@ -55,11 +56,12 @@ async def ask_until_it_fits(
     return response, managed, said
 
 
-async def ask(
-    gateway: Gateway, exchange: Exchange, body: bytes, managed: Managed | None = None
-) -> ClientResponse:
+async def ask(gateway: Gateway, exchange: Exchange, body: bytes, managed: Managed | None = None) -> Answer:
     """The provider's response to this body, which goes where the client's request was meant to go."""
     provider, holder = exchange.to.provider, exchange.holder
+    other = gateway.settings.speaks(provider)
+    if other is not None and other != exchange.to.dialect:
+        return await ask_elsewhere(gateway, exchange, body, other)
     edited = managed is not None and managed.body is not None
     headers = to_upstream(exchange.headers, provider, (b"content-encoding",) if edited else ())
     if managed is not None:
@@ -69,6 +71,21 @@ async def ask(
     query = _without_key(exchange.query) if holder.own_keys else exchange.query
     target = f"{address}?{query}" if query else address
     return await gateway.upstreams.send(exchange.method, target, holder.sign(headers, provider), body)
+
+
+async def ask_elsewhere(gateway: Gateway, exchange: Exchange, body: bytes, to: DialectName) -> ForeignAnswer:
+    """The answer of an upstream that speaks another dialect, as if it had been the client's."""
+    holder, provider = exchange.holder, exchange.to.provider
+    asked = exchange.asked
+    if asked is None or exchange.to.purpose != "reply":
+        raise Refused(404, f"The upstream speaks {to}, which has no such thing.")
+    packed = get(exchange.headers, b"content-encoding") if body is exchange.body else None
+    sent = read_sent(asked, exchange.path, unpack(body, packed, gateway.settings.max_body))
+    foreign = convert(asked, sent, to, holder.model_for(asked.dialect, asked.model))
+    exchange.account.lost = ", ".join(foreign.converted.lost)
+    address = upstream_address(gateway.settings.address(provider), foreign.path)
+    headers = foreign.signed(exchange.headers, exchange.query, holder.secret(provider))
+    return ForeignAnswer(await gateway.upstreams.send("POST", address, headers, foreign.body), foreign)
 
 
 def _readable(name: bytes, value: bytes, known: tuple[bytes, ...]) -> tuple[bytes, bytes]:

@@ -25,6 +25,7 @@ from msgspec.structs import replace
 from fanfold.config.options import value_of
 from fanfold.config.settings_file import File, read_file, register
 from fanfold.core.errors import BadInput, BadSetting, unknown
+from fanfold.dialects.registry import DIALECTS, DialectName
 from fanfold.gateway.safety import LOOPBACK
 
 PROVIDERS = {
@@ -51,6 +52,7 @@ class VirtualKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     window: int | None = None
     thrift: float | None = None
     strategy: Any = None
+    defer: bool | None = None
 
 
 class ServeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -71,6 +73,12 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     max_body: int = _MOST_BODY
     inspector: Literal["write", "read", "off"] = "write"
     """Whether a browser finds the inspector at `/`, and whether it may change something."""
+    models: dict[str, str] = {}
+    """Models of an upstream that speaks another dialect, by patterns of the names that clients use."""
+    defer: bool = False
+    """Whether clients' tools wait until the model needs them."""
+    journal: str | None = None
+    """The file with a line for each request; by default beside the store, nowhere if it is empty."""
     keys: dict[str, VirtualKey] = {}
 
     @property
@@ -86,7 +94,24 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
     def address(self, provider: str) -> str:
         """Where a provider is."""
-        return self.upstreams.get(provider, PROVIDERS[provider]).rstrip("/")
+        return split_upstream(self.upstreams.get(provider, PROVIDERS[provider]))[1].rstrip("/")
+
+    def speaks(self, provider: str) -> DialectName | None:
+        """The dialect of a provider's upstream, where that is said."""
+        return split_upstream(self.upstreams.get(provider, ""))[0]
+
+    @property
+    def elsewhere(self) -> frozenset[str]:
+        """The dialects that are answered by an upstream of another one."""
+        spoken = {name: self.speaks(name.partition(".")[0]) for name in DIALECTS}
+        return frozenset(name for name, told in spoken.items() if told is not None and told != name)
+
+
+def split_upstream(text: str) -> tuple[DialectName | None, str]:
+    """An upstream as it is written: its address, behind the dialect that it speaks if that is another one."""
+    told, plus, address = text.partition("+")
+    found = next((name for name in DIALECTS if name == told), None) if plus else None
+    return (found, address) if found else (None, text)
 
 
 def read_settings(given: Mapping[str, Any] | None = None) -> ServeSettings:
@@ -121,8 +146,12 @@ def check_settings(settings: ServeSettings) -> None:
     for provider, address in settings.upstreams.items():
         if provider not in PROVIDERS:
             raise unknown("upstream", provider, tuple(PROVIDERS))
-        if not address.startswith(("http://", "https://")) or "?" in address or "@" in address:
-            raise BadSetting(f"The upstream {provider} is an address such as {PROVIDERS[provider]}.")
+        plain = split_upstream(address)[1]
+        if not plain.startswith(("http://", "https://")) or "?" in plain or "@" in plain:
+            raise BadSetting(
+                f"The upstream {provider} is an address such as {PROVIDERS[provider]}, behind the dialect that it "
+                "speaks if that is another one: openai.chat+http://127.0.0.1:8000/v1."
+            )
     if not settings.is_local and not settings.keys:
         raise BadSetting(
             f"The gateway would listen on {settings.host}, where others can reach it, and there is no key. Add "

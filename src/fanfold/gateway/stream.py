@@ -6,9 +6,8 @@ import json
 import zlib
 from typing import Any, Self
 
-from aiohttp import ClientResponse
-
 from fanfold.dialects.http.events import EVENTS, EventReader, event_reader
+from fanfold.gateway.foreign import Answer
 from fanfold.gateway.safety import is_packed, unpacking
 
 _ENDS = frozenset({"message_stop", "response.completed", "response.failed", "response.incomplete"})
@@ -33,7 +32,7 @@ class Overheard:
         self._size = 0
 
     @classmethod
-    def of(cls, response: ClientResponse, *, streams: bool) -> Self:
+    def of(cls, response: Answer, *, streams: bool) -> Self:
         """What listens to a response; `streams` says whether the client asked for a stream."""
         return cls(
             response.headers.get("content-type"), response.headers.get("content-encoding"), streams=streams

@@ -1,0 +1,67 @@
+"""What the gateway noted of the requests that it served: requests."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import click
+
+from fanfold.cli.saying import as_json, columns, say
+from fanfold.core.errors import BadInput
+
+_TITLES = ("when", "client", "session", "status", "tokens", "whole", "cached", "cost", "unmanaged", "seconds", "what")
+_RIGHT = (3, 4, 5, 6, 7, 8, 9)
+
+
+@click.command
+@click.argument("session", required=False)
+@click.option("--store", help="The gateway's store, beside which its journal is; by default that of [serve].")
+@click.option("--journal", help="The journal itself.")
+@click.option("--last", type=int, default=20, show_default=True, help="So many requests, the newest last.")
+@as_json
+def requests(
+    session: str | None, store: str | None, journal: str | None, last: int, as_json: bool
+) -> None:
+    """List the requests that the gateway served: of all sessions, or of one.
+
+    "whole" are the tokens of the client's own request, about, and "unmanaged" is what it would have cost.
+
+    \b
+    Example: fanfold requests --last 50
+    """
+    from fanfold.gateway.journal import journal_path, read_journal  # late: few serve
+    from fanfold.gateway.settings import read_settings
+
+    settings = read_settings({"store": store, "journal": journal})
+    path = journal_path(settings.store, settings.journal)
+    if path is None or not path.exists():
+        raise BadInput(f"There is no journal{f' at {path}' if path else ''}: no request was served with it.")
+    found = read_journal(path, last=last, session=session)
+    rows = [_row(one) for one in found]
+    say(found, columns([_TITLES, *rows], _RIGHT, wanted=(1, 3, 4, 6)), as_json)
+
+
+def _row(one: object) -> list[str]:
+    from fanfold.gateway.journal import Exchanged
+
+    assert isinstance(one, Exchanged)
+    told = {
+        one.bypassed: f"passed on: {one.bypassed}",
+        str(one.edits or ""): f"{one.edits} edits",
+        str(one.refused or ""): f"{one.refused} too long",
+        str(one.hidden or ""): f"{one.hidden} hidden",
+        one.lost: f"lost: {one.lost}",
+    }
+    return [
+        datetime.fromtimestamp(one.time).strftime("%m-%d %H:%M:%S"),
+        one.client,
+        one.session,
+        str(one.status),
+        f"{one.tokens:,}",
+        f"{one.whole:,}",
+        f"{one.cached / one.prompt:.0%}" if one.prompt else "",
+        "" if one.cost is None else f"{one.cost:.4f}",
+        "" if one.unmanaged is None else f"{one.unmanaged:.4f}",
+        f"{one.total:.2f}",
+        ", ".join(text for value, text in told.items() if value),
+    ]

@@ -1,0 +1,132 @@
+"""A line for every request, for people who look later: who asked, what was sent, what it cost, how long it took.
+
+It is a file of its own beside the store, so that it also tells what happened while the store was down. Nothing that was
+said, and no key, is in it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from time import time
+
+import msgspec
+
+from fanfold.core.record import TokenUsage
+from fanfold.tokens import models
+from fanfold.tokens.usage import cost
+
+_MOST = 64 << 20
+"""A file that is longer becomes the old one, and a new one begins."""
+
+
+class Exchanged(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """What is known of one request."""
+
+    time: float = 0.0
+    """When it came, in seconds since 1970."""
+    client: str = ""
+    tenant: str = ""
+    session: str = ""
+    dialect: str = ""
+    model: str = ""
+    status: int = 0
+    bypassed: str = ""
+    """Why it was passed on as it is, if it was."""
+    edits: int = 0
+    tokens: int = 0
+    """The tokens that were sent."""
+    whole: int = 0
+    """The tokens of the client's own request, about."""
+    prompt: int = 0
+    cached: int = 0
+    output: int = 0
+    """What was billed."""
+    cost: float | None = None
+    unmanaged: float | None = None
+    """What it cost in dollars, at list prices, and what the client's own request would have, equally cached."""
+    refused: int = 0
+    """How often the provider said that it is too long."""
+    hidden: int = 0
+    """Rounds in which the model looked something up, or searched for a tool."""
+    lost: str = ""
+    """What did not carry over to an upstream of another dialect."""
+    own: float = 0.0
+    """Seconds until it was sent on: finding the session, merging, reducing."""
+    first: float = 0.0
+    total: float = 0.0
+    """Seconds until the client got the first byte, and until all was done."""
+
+    def bill(self, usage: TokenUsage) -> None:
+        """Take in what was billed, and what it means in dollars."""
+        self.prompt, self.cached, self.output = usage.prompt, usage.cache_read, usage.output
+        known = models.lookup(self.model) if self.model else None
+        if known is None or known.prices is None:
+            return
+        self.cost = round(cost(usage, known), 6)
+        more = max(0, round(self.whole * usage.prompt / self.tokens) - usage.prompt) if self.tokens else 0
+        part = usage.cache_read / usage.prompt if usage.prompt else 0.0
+        whole = msgspec.structs.replace(
+            usage,
+            cache_read=usage.cache_read + round(part * more),
+            input=usage.input + round((1 - part) * more),
+        )
+        self.unmanaged = round(cost(whole, known), 6)
+
+
+class Journal:
+    """The file that has them."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+
+    def write(self, line: Exchanged) -> None:
+        """Add a line. A disk that is full must not stop an agent."""
+        if self.path is None:
+            return
+        try:
+            with self._lock, open(self.path, "ab") as file:
+                file.write(msgspec.json.encode(line) + b"\n")
+                size = file.tell()
+            if size > _MOST:
+                os.replace(self.path, self.path.with_suffix(".old.jsonl"))
+        except OSError:
+            return
+
+
+def journal_path(store: str, chosen: str | None) -> Path | None:
+    """Where the journal is: where the settings say, else beside the store; nowhere for a store in memory."""
+    if chosen is not None:
+        return Path(chosen) if chosen else None
+    if store.startswith("sqlite:"):
+        return Path(store.removeprefix("sqlite:")).with_suffix(".requests.jsonl")
+    return Path("fanfold.requests.jsonl") if "://" in store else None
+
+
+def read_journal(path: Path, *, last: int | None = None, session: str | None = None) -> list[Exchanged]:
+    """The requests of a journal, oldest first: all, or the last ones, or those of a session."""
+    found = deque[Exchanged](maxlen=last)
+    for line in _lines(path):
+        try:
+            read = msgspec.json.decode(line, type=Exchanged)
+        except msgspec.DecodeError:
+            continue  # the last line of a process that was killed
+        if session is None or read.session == session:
+            found.append(read)
+    return list(found)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    for each in (path.with_suffix(".old.jsonl"), path):
+        if each.exists():
+            with open(each, "rb") as file:
+                yield from file
+
+
+def begin() -> Exchanged:
+    """A request that has just come."""
+    return Exchanged(time=time())

@@ -1,0 +1,89 @@
+"""Every request leaves a line: who asked, what was sent, what it cost, what went wrong."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from fanfold.cli.app import fanfold
+from fanfold.gateway.journal import Exchanged, journal_path, read_journal
+from fanfold.testing.provider import Provider, Turn
+from tests.gateway.gate import Gate
+from tests.gateway.test_loops import outputs
+from tests.provider.test_sdks import Chat
+
+STEPS = 16
+
+
+def script(request):
+    if request.number == 12:
+        return Turn("", calls=[("tool_output_cache", {"ref_id": "o1"})])
+    if request.number > STEPS:
+        return Turn("Found it.")
+    return Turn("", calls=[("grep", {"pattern": f"x{request.number}"})])
+
+
+@pytest.fixture
+def path(tmp_path):
+    """The journal of a loop with one look-up, and of one request that was not to be managed."""
+    path = tmp_path / "lines.jsonl"
+    with Provider(script, window=16_000) as provider:
+        with Gate(provider.url, window=16_000, journal=str(path)) as gate:
+            talk, texts = Chat(gate), outputs()
+            for _ in range(STEPS + 1):
+                talk.output = next(texts)
+                talk.take(talk.ask(True))
+            body = b'{"model": "gpt-5.2", "messages": [{"role": "user", "content": "my secret"}]}'
+            gate.post("/v1/chat/completions", body, x_fanfold_bypass="1", authorization="Bearer sk-mine")
+    return path
+
+
+def test_a_line_has_what_was_sent_and_what_it_cost(path):
+    *loop, aside = read_journal(path)
+    assert len(loop) == STEPS + 1
+    assert {one.status for one in loop} == {200}
+    assert len({one.session for one in loop}) == 1
+    last = loop[-1]
+    assert last.edits > 0
+    assert last.whole > 2 * last.tokens
+    assert last.unmanaged > last.cost > 0
+    assert 0 < last.cached < last.prompt
+    assert 0 < last.own <= last.first <= last.total
+    assert sum(one.hidden for one in loop) == 1
+    assert aside.bypassed == "asked for"
+
+
+def test_nothing_that_was_said_and_no_key_is_in_it(path):
+    text = path.read_text()
+    assert "secret" not in text
+    assert "sk-mine" not in text
+    assert "found" not in text
+
+
+def test_a_command_lists_them(path):
+    ran = CliRunner().invoke(fanfold, ["requests", "--journal", str(path), "--last", "3", "--json"])
+    told = json.loads(ran.output)
+    assert [one.get("bypassed", "") for one in told] == ["", "", "asked for"]
+    shown = CliRunner().invoke(fanfold, ["requests", "--journal", str(path)]).output
+    assert "1 hidden" in shown
+    assert "passed on: asked for" in shown
+
+
+def test_a_torn_line_is_left_out_and_a_missing_journal_is_said(path, tmp_path):
+    with open(path, "ab") as file:
+        file.write(b'{"time": 1.0, "cli')
+    assert len(read_journal(path)) == STEPS + 2
+    assert read_journal(path, session="other") == []
+    assert CliRunner().invoke(fanfold, ["requests", "--journal", str(tmp_path / "no")]).exception is not None
+
+
+def test_it_stands_beside_the_store():
+    assert str(journal_path("sqlite:run/agent.db", None)) == "run/agent.requests.jsonl"
+    assert str(journal_path("sqlite:/var/agent.db", None)) == "/var/agent.requests.jsonl"
+    assert str(journal_path("postgresql://db/x", None)) == "fanfold.requests.jsonl"
+    assert journal_path("memory", None) is None
+    assert journal_path("sqlite:agent.db", "") is None
+
+
+def test_a_line_that_nobody_billed_costs_nothing():
+    assert Exchanged().cost is None
