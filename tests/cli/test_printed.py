@@ -104,7 +104,8 @@ SCENES = {
 }
 """The commands of each scene, on a store with one session; {0}, {1} … are the ids of its rows."""
 ELSEWHERE = {"demo", "exam", "replay", "requests"}
-"""They print what they measured on this machine: see tests/test_demo.py, test_replaying.py, test_examining.py and gateway/test_journal.py."""
+"""They print what they measured on this machine: see tests/test_demo.py, test_replaying.py, test_examining.py, and
+gateway/test_journal.py."""
 _NOW = re.compile(r"20(?!23)\d\d-\d\d-\d\d \d\d:\d\d|\b(?!1700)\d{10}\.\d+")
 """Times that are not those of the store."""
 

@@ -27,14 +27,16 @@ def script(request):
 def path(tmp_path):
     """The journal of a loop with one look-up, and of one request that was not to be managed."""
     path = tmp_path / "lines.jsonl"
-    with Provider(script, window=16_000) as provider:
-        with Gate(provider.url, window=16_000, journal=str(path)) as gate:
-            talk, texts = Chat(gate), outputs()
-            for _ in range(STEPS + 1):
-                talk.output = next(texts)
-                talk.take(talk.ask(True))
-            body = b'{"model": "gpt-5.2", "messages": [{"role": "user", "content": "my secret"}]}'
-            gate.post("/v1/chat/completions", body, x_fanfold_bypass="1", authorization="Bearer sk-mine")
+    with (
+        Provider(script, window=16_000) as provider,
+        Gate(provider.url, window=16_000, journal=str(path)) as gate,
+    ):
+        talk, texts = Chat(gate), outputs()
+        for _ in range(STEPS + 1):
+            talk.output = next(texts)
+            talk.take(talk.ask(True))
+        body = b'{"model": "gpt-5.2", "messages": [{"role": "user", "content": "my secret"}]}'
+        gate.post("/v1/chat/completions", body, x_fanfold_bypass="1", authorization="Bearer sk-mine")
     return path
 
 

@@ -30,6 +30,8 @@ from fanfold.gateway.hidden import (
     HiddenRound,
     Rounds,
     beside_added,
+    defers_itself,
+    finds_tools,
     may_recall,
     own_calls,
     put_back,
@@ -73,7 +75,7 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     edits: int
     """How many edits shape it."""
     recalls: bool = False
-    """Whether the model has the recall tools, and a call to them is answered here."""
+    """Whether the model has tools that are answered here: to look things up, or to find a tool that waits."""
 
     def headers(self) -> Headers:
         """What the client is told about it."""
@@ -108,6 +110,8 @@ class Conversations:
         chosen = {"window": holder.window, "strategy": holder.strategy, "labels": {"client": client}}
         given = {option: value for option, value in chosen.items() if value is not None}
         given["filters"] = (self._clip(name, holder),)
+        if holder.defer and not defers_itself(request):
+            given["defer"] = True
         model = holder.model_for(request.dialect, request.model)
         return self.pool.session(name, tenant=holder.tenant, dialect=request.dialect, model=model, **given)
 
@@ -232,6 +236,7 @@ class Conversations:
         view = chat.view()
         edits = edits_in(view)
         # What a client leaves to a server's memory is sent in full: the provider need not have stored it.
+        recalls = recalls or finds_tools(request, sent)
         changed = edits or recalls or expand(request)[0].body.get("previous_response_id") is not None
         body = wire_bytes(compose(request, sent)) if changed else None
         return Managed(
@@ -248,7 +253,10 @@ class Conversations:
     def answer(self, managed: Managed, reply: Reply) -> tuple[Message, ...]:
         """Answer the calls of a reply that are for the gateway; returns the answers."""
         with self._lease(managed.name, managed.holder, managed.asked) as chat:
-            return tuple(chat.answer(call, chat.recall(call)).message for call in own_calls(reply))
+            found = [row for row in chat.view().rows if not set(row.results).isdisjoint(reply.recalled)]
+            searched = [message for row in found for message in row.messages]
+            looked = [chat.answer(call, chat.recall(call)).message for call in own_calls(reply)]
+            return (*searched, *looked)
 
     def hide(self, managed: Managed, hidden: HiddenRound) -> None:
         """Remember what stands around a reply that the client was told."""

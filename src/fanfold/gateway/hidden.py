@@ -14,6 +14,7 @@ import msgspec
 
 from fanfold.core.edit import RECALL
 from fanfold.core.message import Call, Message, Wire
+from fanfold.deferral.catalog import FINDING
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.http.request import HttpRequest
 from fanfold.dialects.registry import dialect_named
@@ -104,37 +105,60 @@ def beside_added(body: dict[str, Any]) -> dict[str, Any]:
     return {**kept, "input": [*items[:at], item, *items[at + 1 :]]}
 
 
+def defers_itself(request: HttpRequest) -> bool:
+    """Whether a client lets its own tools wait: it has marked some, or has a search for them."""
+    tools = [*dialect_named(request.dialect).split(request.body).tools, *added_tools(request.body)]
+    marked = any(
+        isinstance(tool, Mapping) and (tool.get("defer_loading") or _searches(tool)) for tool in tools
+    )
+    return marked or bool(added_tools(request.body))
+
+
+def _searches(tool: Mapping[str, Any]) -> bool:
+    told = f"{tool.get('type', '')} {tool.get('name', '')}".lower().replace("_", "")
+    return "toolsearch" in told
+
+
+def finds_tools(request: HttpRequest, sent: Mapping[str, Any]) -> bool:
+    """Whether a written request has the search for tools that wait, and the client has not."""
+    dialect = dialect_named(request.dialect)
+    names = function_names(dialect.frame((), dialect.split(sent).tools), request.dialect)
+    return not FINDING.isdisjoint(names) and not defers_itself(request)
+
+
 def own_calls(reply: Reply) -> list[Any]:
-    """The calls of a reply that are answered here."""
+    """The calls of a reply that are to be answered here; the session has answered those in `recalled` already."""
     return [call for call in reply.calls if call.name in RECALL]
 
 
 def without_own_calls(reply: Reply) -> Reply:
     """A reply with the client's calls only."""
-    kept = [told for message in reply.messages if (told := _without(message)) is not None]
+    own = {*reply.recalled, *(call.id for call in own_calls(reply))}
+    kept = [told for message in reply.messages if (told := _without(message, own)) is not None]
     return msgspec.structs.replace(reply, messages=tuple(kept))
 
 
-def _without(message: Message) -> Message | None:
-    if not any(call.name in RECALL for call in message.calls):
+def _without(message: Message, own: set[str]) -> Message | None:
+    if not any(call.id in own for call in message.calls):
         return message
-    parts = tuple(part for part in message.parts if not (isinstance(part, Call) and part.name in RECALL))
-    wire = Wire(message.wire.dialect, _strip(message.wire.body)) if message.wire else None
+    parts = tuple(part for part in message.parts if not (isinstance(part, Call) and part.id in own))
+    names = {call.name for call in message.calls if call.id in own}
+    wire = Wire(message.wire.dialect, _strip(message.wire.body, own, names)) if message.wire else None
     return msgspec.structs.replace(message, parts=parts, wire=wire) if parts else None
 
 
-def _strip(body: Any) -> Any:
-    """A wire message without the calls to recall tools."""
+def _strip(body: Any, own: set[str], names: set[str]) -> Any:
+    """A wire message without these calls; Gemini's may have no id, and are known by their names."""
     match body:
         case {"tool_calls": list(calls)}:
-            kept = [call for call in calls if (call.get("function") or {}).get("name") not in RECALL]
+            kept = [call for call in calls if call.get("id") not in own]
             return (
                 {**body, "tool_calls": kept} if kept else {k: v for k, v in body.items() if k != "tool_calls"}
             )
         case {"content": list(blocks)}:
-            return {**body, "content": [one for one in blocks if one.get("name") not in RECALL]}
+            return {**body, "content": [one for one in blocks if one.get("id") not in own]}
         case {"parts": list(parts)}:
-            return {**body, "parts": [one for one in parts if _function(one) not in RECALL]}
+            return {**body, "parts": [one for one in parts if _function(one) not in names]}
     return body
 
 

@@ -43,16 +43,15 @@ async def serve_rounds(
         reply = await record(gateway, managed, heard) if response.status == 200 else None
         if reply is not None and reply.usage is not None:
             exchange.account.bill(reply.usage)
-        own = own_calls(reply) if reply is not None else []
+        own = [*reply.recalled, *own_calls(reply)] if reply is not None else []
         if reply is None or not own or number == MOST:
             break
         gateway.metrics.add("hidden_rounds")
         exchange.account.hidden += 1
         async with gateway.turn(managed.holder.tenant, managed.name):
             answers = await WORK.run(conversations.answer, managed, reply)
-        if len(own) < len(
-            reply.calls
-        ):  # the others are the client's; all are answered together in its next request
+        # The others are the client's; all are answered together in its next request.
+        if len(own_calls(reply)) < len(reply.calls):
             told = without_own_calls(reply)
             conversations.hide(managed, mixed_round(managed, reply, told, hidden, answers))
             await finish(client, response, managed, told_bytes(managed, told))

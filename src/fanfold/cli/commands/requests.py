@@ -9,7 +9,19 @@ import click
 from fanfold.cli.saying import as_json, columns, say
 from fanfold.core.errors import BadInput
 
-_TITLES = ("when", "client", "session", "status", "tokens", "whole", "cached", "cost", "unmanaged", "seconds", "what")
+_TITLES = (
+    "when",
+    "client",
+    "session",
+    "status",
+    "tokens",
+    "whole",
+    "cached",
+    "cost",
+    "unmanaged",
+    "seconds",
+    "what",
+)
 _RIGHT = (3, 4, 5, 6, 7, 8, 9)
 
 
@@ -19,9 +31,7 @@ _RIGHT = (3, 4, 5, 6, 7, 8, 9)
 @click.option("--journal", help="The journal itself.")
 @click.option("--last", type=int, default=20, show_default=True, help="So many requests, the newest last.")
 @as_json
-def requests(
-    session: str | None, store: str | None, journal: str | None, last: int, as_json: bool
-) -> None:
+def requests(session: str | None, store: str | None, journal: str | None, last: int, as_json: bool) -> None:
     """List the requests that the gateway served: of all sessions, or of one.
 
     "whole" are the tokens of the client's own request, about, and "unmanaged" is what it would have cost.

@@ -50,6 +50,9 @@ def mcp(chat: fanfold.Session, as_json: bool) -> None:
     help="What browsers find at /: a page that changes things, only shows them, or nothing; by default write.",
 )
 @click.option("--otel", is_flag=True, help="Tell OpenTelemetry about every call; needs fanfold[otel].")
+@click.option(
+    "--defer", is_flag=True, default=None, help="Let clients' tools wait until the model needs them."
+)
 @click.option("--print", "client", metavar="CLIENT", help="Print what to set in this client, and end.")
 @click.option("--check", is_flag=True, help="Check the settings, and end.")
 @as_json
