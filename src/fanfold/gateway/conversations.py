@@ -29,6 +29,7 @@ from fanfold.gateway.headers import Headers
 from fanfold.gateway.hidden import (
     HiddenRound,
     Rounds,
+    added_tools,
     beside_added,
     defers_itself,
     finds_tools,
@@ -382,7 +383,7 @@ def _offers_tools(request: HttpRequest) -> bool:
     """Whether the model may call functions."""
     dialect = dialect_named(request.dialect)
     try:
-        frame = dialect.frame((), dialect.split(request.body).tools)
+        frame = dialect.frame((), [*dialect.split(request.body).tools, *added_tools(request.body)])
         return bool(function_names(frame, request.dialect))
     except BadInput:
         return False
