@@ -83,7 +83,7 @@ class Codex:
             )
             if n == 5:
                 said = {"type": "input_text", "text": "The other half is done."}
-                self.history.append({"type": "agent_message", "author": "/root/b", "content": [said]})
+                self.history.append({"type": "agent_message", "author": "/b", "content": [said]})
         last = reply["output"][-1]
         return last["content"][0]["text"] if last["type"] == "message" else None
 
