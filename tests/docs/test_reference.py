@@ -16,7 +16,9 @@ def page() -> str:
 
 def test_every_public_name_is_in_the_reference():
     text = page()
-    assert [name for name in fanfold.__all__ if f"`{name}`" not in text and f"`fanfold.{name}`" not in text] == []
+    assert [
+        name for name in fanfold.__all__ if f"`{name}`" not in text and f"`fanfold.{name}`" not in text
+    ] == []
 
 
 def test_every_verb_of_a_session_has_its_signature_and_a_sentence():
