@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from fanfold.core.edit import READ, RECALL
 from fanfold.session.pool import Pool
@@ -32,6 +32,7 @@ class Trial(NamedTuple):
 
     openai_base_url: str
     anthropic_base_url: str
+    gemini_base_url: str
     store: str | None
     """The store for fanfold; None for an agent without fanfold, which is compared with the others."""
     window: int
@@ -165,6 +166,7 @@ def _trial(
             Trial(
                 openai_base_url=provider.openai_base_url,
                 anthropic_base_url=provider.anthropic_base_url,
+                gemini_base_url=provider.gemini_base_url,
                 store=f"sqlite:{Path(folder) / 'trial.db'}" if fold else None,
                 window=window,
                 tools={LOOK: look},
@@ -236,12 +238,22 @@ def _sessions(trial: Trial) -> list[str]:
 
 def _without_tools(request: Received) -> str:
     """A request without the recall tools, and with other ids: those that a run gets depend on its requests."""
-    tools = request.body.get("tools") or ()
-    kept = [tool for tool in tools if not any(name in json.dumps(tool) for name in RECALL)]
+    kept = _own_tools(request.body.get("tools") or ())
     text = json.dumps({**request.body, "tools": kept}, sort_keys=True)
     for number, id in enumerate(dict.fromkeys(_ID.findall(text))):
         text = text.replace(id, f"id-{number}")
     return text
+
+
+def _own_tools(tools: Iterable[Any]) -> list[Any]:
+    """The tools that are no recall tools; Gemini has all functions in one tool."""
+    told = [
+        {**tool, "functionDeclarations": _own_tools(tool["functionDeclarations"])}
+        if "functionDeclarations" in tool
+        else tool
+        for tool in tools
+    ]
+    return [tool for tool in told if not any(name in json.dumps(tool) for name in RECALL)]
 
 
 def _escaped(text: str) -> str:
