@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Run, talk
+from fanfold.cli import saying
 from fanfold.testing import called, replied, returned, said
 
 
@@ -156,7 +157,7 @@ def test_a_table_fits_the_terminal_and_names_what_it_leaves_out(
     talk = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]
     (tmp_path / "plain.json").write_text(json.dumps(talk), encoding="utf-8")
     whole = run("replay", "plain.json", "--window", "8k").out.splitlines()[0]
-    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(saying, "terminal_width", lambda: width)
     out = run("replay", "plain.json", "--window", "8k").out
     assert max(map(len, out.splitlines())) <= width
     assert out.startswith("policy")

@@ -197,6 +197,7 @@ VERBS: dict[str, tuple[Verb, ...]] = {
     "refresh": (lambda chat: chat.refresh(),),
     "reset": (lambda chat: chat.reset(),),
     "pin": (lambda chat: chat.pin(rows_of(chat)[-1]), lambda chat: chat.pin("words")),
+    "pins": (lambda chat: chat.pins(),),
     "unpin": (lambda chat: chat.unpin(a_pin(chat)),),
     "note": (lambda chat: chat.note("state", "green"),),
     "erase": (

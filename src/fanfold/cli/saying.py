@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import textwrap
@@ -65,7 +64,7 @@ def _fitting(widths: Sequence[int], order: Sequence[int]) -> list[int]:
 
 def terminal_width() -> int | None:
     """How wide the terminal is, between 60 and 200; None where the output goes elsewhere."""
-    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+    if not sys.stdout.isatty():
         return None
     return min(200, max(60, shutil.get_terminal_size().columns))
 
