@@ -9,7 +9,7 @@ PIP = .venv/bin/python -m pip install --quiet --quiet --disable-pip-version-chec
 COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-model test-clients test-integrations release-check lint types bench bench-peers bench-integrations bench-recorded docs pages lock clean
+.PHONY: help demo test test-all test-model test-clients test-integrations release-check lint types bench bench-all bench-peers bench-integrations bench-recorded docs pages lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -56,6 +56,9 @@ bench: .venv/.test ## every figure as a ratio, measured side by side [MESSAGES=2
 	@.venv/bin/python bench/postgres.py
 	@.venv/bin/python bench/gateway.py
 
+bench-all: .venv/.test ## every bench, written to docs/bench.md with machine and date [ONLY="speed stores"]
+	@.venv/bin/python scripts/bench_all.py $(ONLY)
+
 bench-peers: .venv/.test ## fanfold and its peers on your conversations: DATA="folder …" [WINDOW=32k]
 	@.venv/bin/python -m bench.peers --window $(WINDOW) --workers $(WORKERS) $(DATA)
 
@@ -76,6 +79,7 @@ pages: .venv/.test ## write anew what is written by the code: names, printed vie
 	@.venv/bin/python scripts/write_commands.py
 	@.venv/bin/python scripts/write_examples.py
 	@.venv/bin/python scripts/run_docs.py --write
+	@.venv/bin/python scripts/picture_concepts.py
 	@.venv/bin/python scripts/picture_inspector.py
 	@FANFOLD_GOLDEN=write .venv/bin/python -m pytest tests/test_view.py tests/cli
 

@@ -1,0 +1,126 @@
+"""Run every bench, and write what they printed on one page: docs/bench.md, with the machine and the date.
+
+    python scripts/bench_all.py              all of them (an hour on two cores)
+    python scripts/bench_all.py speed stores these only; the others stay on the page as they were
+
+A bench that fails is named on the page and in the exit code; what it printed stands there too.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "bench.md"
+OPENING = """\
+# Figures you can check
+
+What fanfold costs in time and memory, as ratios measured side by side in one run, so they hold on any machine. Each
+block is what the command above it printed; `make bench-all` writes this page anew. Cost, memory and recall beside
+other tools are on [replay](replay.md#peers-in-the-same-run), frameworks' own managers on
+[integrations](integrations.md).
+"""
+
+
+class Bench(NamedTuple):
+    """A command and what a reader learns from it."""
+
+    name: str
+    arguments: str
+    learns: str
+
+    @property
+    def command(self) -> str:
+        """As a person would type it."""
+        return f"python {self.arguments}"
+
+
+BENCHES = (
+    Bench("speed", "bench/speed.py", "All the work over a long session, over counting its text once."),
+    Bench(
+        "session",
+        "bench/session.py",
+        "What the verbs of a session take, and whether a step grows with the log.",
+    ),
+    Bench("counting", "bench/counting.py", "Counting tokens, over the raw tokenizer."),
+    Bench("dialects", "bench/dialects.py", "Reading a provider's request, over parsing its JSON."),
+    Bench("caching", "bench/caching.py", "Tokens and price with the prompt cache, beside a sliding window."),
+    Bench("outputs", "bench/outputs.py", "Outputs of a gibibyte, beside grep and copying."),
+    Bench("stores", "bench/stores.py", "Stores, beside memory and bare transactions."),
+    Bench("writers", "bench/writers.py", "Many writers at once."),
+    Bench("leaks", "bench/leaks.py", "Whether memory grows with the number of requests."),
+    Bench("postgres", "bench/postgres.py", "Postgres: queries of an opening, and many sessions at once."),
+    Bench("gateway", "bench/gateway.py", "The gateway, beside a bare pass-through on the same stack."),
+    Bench("integrations", "-m bench.integrations", "fanfold in frameworks, beside their own managers."),
+)
+
+
+def main(wanted: list[str]) -> int:
+    """Run the benches named, or all, and write the page after each; how many failed is the exit code."""
+    if unknown := sorted(set(wanted) - {bench.name for bench in BENCHES}):
+        sys.exit(f"There is no bench {', '.join(unknown)}; there are {', '.join(b.name for b in BENCHES)}.")
+    sections = read_sections(PAGE.read_text(encoding="utf-8") if PAGE.exists() else "")
+    failed = 0
+    for bench in BENCHES:
+        if not wanted or bench.name in wanted:
+            print(f"{bench.name}: {bench.command}", flush=True)
+            measured = machine()
+            code, printed = run(bench)
+            failed += code != 0
+            sections[bench.name] = write_section(bench, measured, code, printed)
+            PAGE.write_text(write_page(sections), encoding="utf-8")
+    print(PAGE.relative_to(ROOT))
+    return failed
+
+
+def run(bench: Bench) -> tuple[int, str]:
+    """The exit code of a bench and what it printed, without colours and paths of this machine."""
+    started = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, *bench.arguments.split()], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    print(f"  {time.monotonic() - started:.0f} s, exit {done.returncode}", flush=True)
+    printed = done.stdout if done.returncode == 0 else f"{done.stdout}\n{done.stderr[-2_000:]}"
+    return done.returncode, re.sub(r"\x1b\[[0-9;]*m", "", printed).replace(str(ROOT), ".").strip()
+
+
+def write_section(bench: Bench, measured: str, code: int, printed: str) -> str:
+    """A bench on the page."""
+    failed = f"\nIt failed (exit {code}).\n" if code else ""
+    return (
+        f"## {bench.name}\n\n{bench.learns} {measured}\n{failed}\n"
+        f"```text\n$ {bench.command}\n{printed}\n```\n"
+    )
+
+
+def machine() -> str:
+    """What the figures were measured on, and when."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    today = datetime.now(UTC).date()
+    return (
+        f"Measured {today} on {os.cpu_count()} cores ({platform.machine()}, {platform.system()}, "
+        f"load {load:.1f}), Python {platform.python_version()}."
+    )
+
+
+def read_sections(page: str) -> dict[str, str]:
+    """The benches that a page has, by name."""
+    found = re.split(r"^(?=## )", page, flags=re.M)[1:]
+    return {section.split(maxsplit=2)[1]: section.rstrip() + "\n" for section in found}
+
+
+def write_page(sections: dict[str, str]) -> str:
+    """The page, with the benches in the order of the table."""
+    return "\n".join([OPENING, *(sections[bench.name] for bench in BENCHES if bench.name in sections)])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
