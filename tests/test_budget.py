@@ -268,3 +268,25 @@ def test_a_limit_that_was_learned_never_makes_a_budget_refuse_itself(
         return
     seen = budget.measured_by(Learned(), most=most)
     assert seen.goal <= seen.ceiling <= seen.room
+
+
+@pytest.mark.parametrize(
+    ("frame", "ceiling", "goal"), [(5_000, 8_500, 4_000), (7_000, 9_550, 8_200), (8_000, 8_500, 4_000)]
+)
+def test_where_the_frame_takes_most_of_the_room_thresholds_are_shares_of_what_it_leaves(
+    frame: int, ceiling: int, goal: int
+) -> None:
+    """Beyond three quarters nothing can be won by waiting."""
+    budget = Budget(window=10_000, reserve=0).beside_frame(frame)
+    assert (budget.ceiling, budget.goal) == (ceiling, goal)
+
+
+def test_thresholds_in_tokens_stay_what_they_are_beside_a_large_frame() -> None:
+    budget = Budget(window=10_000, reserve=0, trigger=8_000, target=3_000)
+    assert budget.beside_frame(7_000) is budget
+
+
+@given(st.integers(0, 12_000), st.floats(0.5, 2.0), st.floats(0, 500))
+def test_beside_any_frame_a_target_stays_below_its_trigger(frame: int, scale: float, offset: float) -> None:
+    budget = Budget(window=10_000, measured=(scale, offset)).beside_frame(frame)
+    assert budget.goal <= budget.ceiling <= budget.room

@@ -90,7 +90,9 @@ def test_a_layer_is_added_behind_those_that_stand() -> None:
             merged += len(new) < len(old)
         assert added >= merged > 0, "earlier layers stand while one comes behind them"
         goal = chat._state.terms.budget.goal
-        assert sum(row.tokens for row in memory(chat)) <= 0.6 * goal
+        assert sum(row.tokens for row in memory(chat)) <= 0.85 * goal, (
+            "most of what a small room has is told in brief"
+        )
 
 
 def stand(old: list[Row], new: list[Row]) -> bool:

@@ -91,6 +91,15 @@ def test_a_plan_is_told_with_its_states_and_the_newest_wins() -> None:
     assert section(text, "plan") == ["[x] Read the lexer", "[~] Fix advance()", "[ ] Run the tests"]
 
 
+def test_of_a_long_plan_what_is_done_gives_way_before_what_is_open() -> None:
+    steps = [{"content": f"Port module {number}", "status": "completed"} for number in range(40)]
+    steps.insert(3, {"content": "Ask about the licence", "status": "in_progress"})
+    text = told(user("Go."), *ran("todowrite", "ok", todos=steps), room=Room(600, 100, 300))
+    plan = section(text, "plan")
+    assert "[~] Ask about the licence" in plan
+    assert 2 < len(plan) < len(steps)
+
+
 def test_a_list_that_is_kept_task_by_task() -> None:
     text = told(
         user("Go."),

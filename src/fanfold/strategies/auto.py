@@ -28,16 +28,17 @@ _END = (0.44, 0.12)
 """Shares of what the frame leaves: where a reduction starts, and where it ends; with no thrift, and with all of it."""
 _LARGE, _LEAN = 36_000, 0.3
 """In a room larger than this the shares shrink, by this power: there, reading all again costs more than it brings."""
-_SMALL, _MORE = (10_000, 18_000), 1.6
-"""In a room between these, a reduction stops so much earlier: there, what is told in brief is all that there is."""
+_SMALL, _MORE = 18_000, 1.6
+"""In a room smaller than this a reduction starts as late as it may; and where the frame takes most of the room, it
+stops so much earlier: there, what is told in brief is all that there is."""
 _FREED = 0.175
 """So much of what the frame leaves a reduction in such a room frees at least. A large frame moves its end close to its
 start, and then one reduction would follow the other."""
 _PAYS = 1.0
 """Before the window forces it, a reduction waits until so much of what lies between start and end could go."""
-_SOFT, _HARD = (0.35, 0.7), 0.12
+_SOFT, _HARD = (0.1, 0.35, 0.7), (0.2, 0.12, 0.12)
 """So much of the way to its end earlier a reduction may start where a piece of work has just ended, in rooms up to
-`_LARGE` and in larger ones; and so much later it starts in any case."""
+`_SMALL`, up to `_LARGE` and in larger ones; and so much later it starts in any case."""
 _COLD = 1.2
 """So much above its target a view is reduced when the provider has forgotten the last prompt."""
 _AHEAD = 0.85
@@ -110,10 +111,11 @@ class Auto(msgspec.Struct, frozen=True):
         start, end = (_at(shares, self.thrift, view, budget) for shares in (_START, _END))
         if budget.cold:  # all is written anew in any case, so that an edit breaks nothing
             return view.tokens >= min(start, int(_COLD * end))
-        early = _SOFT[budget.room - framing(view) > _LARGE] * (start - end)
-        if view.tokens < start - early:
+        free = budget.room - framing(view)
+        size = (free >= _SMALL) + (free > _LARGE)
+        if view.tokens < start - _SOFT[size] * (start - end):
             return False
-        hard = min(budget.ceiling, int(start + _HARD * (start - end)))
+        hard = min(budget.ceiling, int(start + _HARD[size] * (start - end)))
         if view.tokens < hard and not boundary(view, self.table):
             return False
         return _may_go(view) >= _PAYS * (min(view.tokens, start) - end)
@@ -142,7 +144,7 @@ class Auto(msgspec.Struct, frozen=True):
         """The budget with the target that is aimed at: thrift's, also where the frame puts the other out of reach."""
         target = _at(_END, self.thrift, view, budget)
         free = budget.room - framing(view)
-        if _SMALL[0] < free < _SMALL[1] and self.thrift < 0.5:
+        if budget.is_crowded(framing(view)) and self.thrift < 0.5:
             most = max(target, budget.ceiling - int(_FREED * free))
             target = min(most, int(framing(view) + _MORE * (target - framing(view))))
         if not self.early:

@@ -38,10 +38,14 @@ MEMORY = 0.58
 MOST, _PIECES, _ANEW = 8, 8, 0.7
 """So many layers may stand; where less than the eighth part of their room is left, all are written anew in so much of
 it."""
-_LITTLE, _MORE = 18_000, 1.14
-"""In a room smaller than this, layers may take so much more: there, what is told in brief is most of what there is."""
-_NAMES, _OUTPUTS = (0.33, 0.4), (0.16, 0.14)
-"""What names and lines about outputs take of a layer, in a small room and in others."""
+_LITTLE = 18_000
+"""A room smaller than this is small."""
+_MORE = (1.14, 1.45, 1.0)
+"""In a crowded room, in a small one and in others, layers may take so much more: there, what is told in brief is most
+of what there is."""
+_NAMES, _OUTPUTS = (0.5, 0.33, 0.4), (0.1, 0.16, 0.14)
+"""What names and lines about outputs take of a layer: in a crowded room, where few outputs can stay, in a small one and
+in others."""
 _CONSIDERED = 8
 """So many times the room for names is read for them, newest first: older names would hardly rank high enough."""
 _WORTH = 0.75
@@ -118,8 +122,8 @@ def next_stretch(view: View, budget: Budget) -> Span:
     layers = [] if _forgetful(view) else written(view)
     if not layers:
         return Span()
-    but, _ = _spared(view, budget, _first(view, budget), layers, MEMORY, plain=False)
-    return view.oldest(leaving=budget.goal, but=but)
+    but, most = _spared(view, budget, _first(view, budget), layers, MEMORY, plain=False)
+    return view.oldest(leaving=budget.goal - most // _PIECES, but=but)
 
 
 def _first(view: View, budget: Budget) -> list[Row]:
@@ -152,9 +156,10 @@ def _spared(
 ) -> tuple[list[Row], int]:
     """The rows that stay, and the room of the next hand-over: another layer behind those that stand, or one in the
     place of all of them."""
-    free = max(budget.goal - framing(view), _least(budget.room - framing(view), plain=plain))
-    share = memory * (_MORE if _is_small(view, budget) else 1.0)
-    most = int((max(memory, _SPEECH) if plain else share) * max(0, free))
+    free, least = budget.goal - framing(view), _least(budget.room - framing(view), plain=plain)
+    tier = 2 if plain else _tier(view, budget)
+    share = max(memory, _SPEECH) if plain else memory
+    most = int(share * max(0, _MORE[tier] * free, min(_MORE[0], _MORE[tier]) * least))
     left = most - sum(row.tokens for row in layers)
     if layers and len(layers) < MOST and left >= most // _PIECES and _stands_behind(view, kept, layers):
         return [*kept, *layers], min(left, most // 2)
@@ -194,9 +199,11 @@ def _fill(
     return old, page, view
 
 
-def _is_small(view: View, budget: Budget) -> bool:
-    """Whether the frame leaves little room."""
-    return budget.room - framing(view) < _LITTLE
+def _tier(view: View, budget: Budget) -> int:
+    """Whether the room beside the frame is crowded (0), small (1), or neither (2)."""
+    if budget.is_crowded(framing(view)):
+        return 0
+    return 1 if budget.room - framing(view) < _LITTLE else 2
 
 
 def written(view: View) -> list[Row]:
@@ -247,7 +254,7 @@ def _stretch(
     ):  # the target is out of reach: much of what is free stays free, or the next reduction is due at once
         most = min(most, spare // _FREE)
     goal = max(budget.goal, view.held + most)
-    wide = not _is_small(view, budget)
+    tier = _tier(view, budget)
     reserve = most
     old, room = Span(), Room(0, 0, 0)
     told, size, last = None, 0, Span()
@@ -256,7 +263,7 @@ def _stretch(
         if len(old.rows) < 2:
             return old, None, room
         own = min(most, int(_WORTH * old.tokens))
-        names, outputs = int(_NAMES[wide] * own), int(_OUTPUTS[wide] * own) if view.refs else 0
+        names, outputs = int(_NAMES[tier] * own), int(_OUTPUTS[tier] * own) if view.refs else 0
         total = min(spare, int(_SMALLER * old.tokens) - _MARK)
         user = min(total, budget.window // 10, most if tight else int(_USER * most))
         room = Room(total=total, user=user, story=own - names - outputs, names=names, outputs=outputs)

@@ -34,12 +34,12 @@ _BATCH = 256
 _GUESSED = pattern(
     r"^(?:[a-z]{1,6}[-_]\d{1,3}|[a-zA-Z]-[a-zA-Z].{0,8}|\d{1,4}-\d{1,4}|[a-z]{1,8}\d?-\d{1,2}(?:[-.]\d{1,2})?|"
     r"\d{4}-\d\d-\d\dT?[\d:.-]*Z?|u00[0-9a-f]{2}.*|\d+[-_][a-z]{1,7}|x86[-_]64|(?:0x)?0+|"
-    r"(?P<one>\d)(?P=one)+|v?\d{1,2}(?:[-_]\d{1,2}){1,2}|"
+    r"(?P<one>\d)(?P=one)+|b/[^\n]*+|v?\d{1,2}(?:[-_]\d{1,2}){1,2}|"
     # Short numbers, files without a folder, and paths of few pieces.
     r"\d{1,6}|[^/\n@.]*+\.[^/\n@]*+|/[^/\n]*+(?:/[^/\n]*+)?|[~.][^/\n]*+(?:/[^/\n]*+){1,2}|[^/~.\n][^/\n]*+/[^/\n]*+)$",
     re.MULTILINE,
 )
-"""Names, one a line, that anybody could write: px-3, a-z0-9, utf-8, 1-2, main.py."""
+"""Names, one a line, that anybody could write: px-3, a-z0-9, utf-8, 1-2, main.py, and b/x, which stands beside a/x."""
 
 
 _ARGUMENTS = 4_000

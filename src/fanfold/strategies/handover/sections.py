@@ -147,7 +147,9 @@ class Story(msgspec.Struct, frozen=True, dict=True):
 
 
 def plan(story: Story) -> Iterator[Line]:
-    """The newest plan, with the state of each item; nothing where a newer one is still in view."""
+    """The newest plan, with the state of each item; nothing where a newer one is still in view.
+
+    What is done gives way first: what is open is what comes next."""
     if any(step.use.plan for step in story.later_steps):
         return
     items: dict[str, tuple[str, str]] = {}
@@ -168,7 +170,8 @@ def plan(story: Story) -> Iterator[Line]:
     for what, state in items.values():
         if state != "deleted":
             mark = _STATES.get(state.lower(), f"({state})" if state else "-")
-            yield Line(f"{mark} {short(what, 70)}", f"{mark} {short(what, 160)}", tuple(entries[-1:]))
+            brief, full = f"{mark} {short(what, 70)}", f"{mark} {short(what, 160)}"
+            yield Line(brief, full, tuple(entries[-1:]), slight=mark == "[x]")
 
 
 def running(story: Story) -> Iterator[Line]:

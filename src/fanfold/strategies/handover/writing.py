@@ -133,7 +133,7 @@ def outline(story: Story, room: Room, measure: Measure) -> Outline:
     left -= _add(found, tongue.summary, summary(story), left // 3, measure)
     left -= _add(found, tongue.running, list(sections.running(story)), left // 2, measure)
     wanted = [
-        (name, lines, share * _weight(lines, share * left))
+        (name, lines, share * (_weight(lines, share * left) if name == "found" else 1.0))
         for name, make, share in _SHARES
         if not (story.told and name == "found") and (lines := list(make(story)))
     ]
