@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fanfold import BadBudget, Budget
 from fanfold.core.budget import Learned, tool_share
+from fanfold.strategies.framing import beside
 from fanfold.systems import budgets
 
 
@@ -277,16 +278,16 @@ def test_where_the_frame_takes_most_of_the_room_thresholds_are_shares_of_what_it
     frame: int, ceiling: int, goal: int
 ) -> None:
     """Beyond three quarters nothing can be won by waiting."""
-    budget = Budget(window=10_000, reserve=0).beside_frame(frame)
+    budget = beside(Budget(window=10_000, reserve=0), frame)
     assert (budget.ceiling, budget.goal) == (ceiling, goal)
 
 
 def test_thresholds_in_tokens_stay_what_they_are_beside_a_large_frame() -> None:
     budget = Budget(window=10_000, reserve=0, trigger=8_000, target=3_000)
-    assert budget.beside_frame(7_000) is budget
+    assert beside(budget, 7_000) is budget
 
 
 @given(st.integers(0, 12_000), st.floats(0.5, 2.0), st.floats(0, 500))
 def test_beside_any_frame_a_target_stays_below_its_trigger(frame: int, scale: float, offset: float) -> None:
-    budget = Budget(window=10_000, measured=(scale, offset)).beside_frame(frame)
+    budget = beside(Budget(window=10_000, measured=(scale, offset)), frame)
     assert budget.goal <= budget.ceiling <= budget.room

@@ -16,9 +16,6 @@ BOUNDS = (0.5, 2.5)
 FAR = 2.0
 """So many times the slope a whole request may cost by the token."""
 
-_CROWDED = (0.55, 0.75)
-"""Shares of the room between which a frame leaves little."""
-
 LEAST = 50
 """Less growth than this tells nothing about the scale."""
 
@@ -206,18 +203,6 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
     def reserving(self, tokens: int | None) -> Budget:
         """The same budget for a request with its own max_tokens."""
         return self if tokens is None else replace(self, reserve=tokens)
-
-    def beside_frame(self, frame: int) -> Budget:
-        """The same for a view with a frame of so many tokens: where it takes most of the room, thresholds are
-        shares of what it leaves: else all that is said would have to fit below a trigger that is near."""
-        if self.trigger >= 1 or self.target >= 1 or not self.is_crowded(frame):
-            return self
-        start, end = (frame + share * (self.room - frame) for share in (self.trigger, self.target))
-        return replace(self, trigger=self.billed(start), target=self.billed(end))
-
-    def is_crowded(self, frame: int) -> bool:
-        """Whether a frame of so many tokens leaves little, and yet enough to work in."""
-        return _CROWDED[0] * self.room < frame < _CROWDED[1] * self.room
 
     def limited_like(self, other: Budget) -> Budget:
         """The same thresholds with the limits of another budget."""

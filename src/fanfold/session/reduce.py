@@ -21,7 +21,7 @@ from fanfold.session.cache import SOONEST, kept_for
 from fanfold.session.state import State
 from fanfold.session.traces import is_told
 from fanfold.strategies.focus import SHARE, belonging
-from fanfold.strategies.framing import framing
+from fanfold.strategies.framing import beside, framing
 from fanfold.strategies.price import helps
 from fanfold.tokens.pressure import Pressure, pressure_of
 from fanfold.tokens.units import decision_in_window, outcome_in_window
@@ -67,7 +67,7 @@ def reduce(
     try:
         # An edit voids the last bill, and with it the most exact count: what is made must fit by either count.
         after = state.limits(reply, edited=True)
-        budget = less(after if after.room < limits.room else limits, extra).beside_frame(framing(view))
+        budget = beside(less(after if after.room < limits.room else limits, extra), framing(view))
         if force and view.tokens <= budget.goal:
             budget = replace(budget, target=max(2, budget.billed(view.tokens // 2)))
         reduction = Reduction(
@@ -228,7 +228,7 @@ def rest(state: State, tokens: int, budget: Budget) -> None:
 
 def is_due(state: State, view: View, budget: Budget) -> bool:
     """Whether a request reduces the whole view first."""
-    budget = budget.beside_frame(framing(view))
+    budget = beside(budget, framing(view))
     if not view.fits(budget):
         return True
     return budget.presses(view.tokens) and view.tokens >= state.aftermath.quiet_until and helps(view, budget)
@@ -242,7 +242,7 @@ def trim(state: State, view: View, budget: Budget, reply: int | None) -> Generat
     worked = False
     if view.tokens > budget.room and view.fixed > budget.room:
         return worked
-    budget = budget.beside_frame(framing(view))
+    budget = beside(budget, framing(view))
     for strategy in filter(is_watchful, state.terms.strategies):
         view = state.view() if worked else view
         if _has_work(state, strategy, strategy.due, view, _price_now(state, budget)):

@@ -11,7 +11,7 @@ from fanfold.core.budget import Budget
 from fanfold.core.errors import BadSetting
 from fanfold.core.plan import Plan, Strategy, run
 from fanfold.core.view import View
-from fanfold.strategies.framing import framing
+from fanfold.strategies.framing import framing, is_crowded
 from fanfold.strategies.handover.layers import digest, next_stretch
 from fanfold.strategies.handover.tools import Tools, tools_with
 from fanfold.strategies.moment import boundary
@@ -144,7 +144,7 @@ class Auto(msgspec.Struct, frozen=True):
         """The budget with the target that is aimed at: thrift's, also where the frame puts the other out of reach."""
         target = _at(_END, self.thrift, view, budget)
         free = budget.room - framing(view)
-        if budget.is_crowded(framing(view)) and self.thrift < 0.5:
+        if is_crowded(budget, framing(view)) and self.thrift < 0.5:
             most = max(target, budget.ceiling - int(_FREED * free))
             target = min(most, int(framing(view) + _MORE * (target - framing(view))))
         if not self.early:

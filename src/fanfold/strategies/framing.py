@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from fanfold.core.budget import Budget
 from fanfold.core.view import View
+
+_CROWDED = (0.55, 0.75)
+"""Shares of the room between which a frame leaves little."""
 
 
 def framing(view: View) -> int:
     """Tokens of the frame, and of what clients say beside it before the model first speaks."""
     return view.frame.tokens + sum([row.tokens for row in view.rows if row.instructs])
+
+
+def is_crowded(budget: Budget, frame: int) -> bool:
+    """Whether a frame of so many tokens leaves little of the room, and yet enough to work in."""
+    return _CROWDED[0] * budget.room < frame < _CROWDED[1] * budget.room
+
+
+def beside(budget: Budget, frame: int) -> Budget:
+    """The budget for a view with a frame of so many tokens.
+
+    Where the frame takes most of the room, thresholds are shares of what it leaves. Else all that is said would have to
+    fit below a trigger that is near.
+    """
+    if budget.trigger >= 1 or budget.target >= 1 or not is_crowded(budget, frame):
+        return budget
+    start, end = (frame + share * (budget.room - frame) for share in (budget.trigger, budget.target))
+    return replace(budget, trigger=budget.billed(start), target=budget.billed(end))

@@ -19,7 +19,7 @@ from fanfold.core.message import Message, Result, Text
 from fanfold.core.plan import Plan, Strategy, ask
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
-from fanfold.strategies.framing import framing
+from fanfold.strategies.framing import framing, is_crowded
 from fanfold.strategies.handover.first import first_request
 from fanfold.strategies.handover.names import Known, Sight, names_in, names_shown, ordered, see
 from fanfold.strategies.handover.past import Past, newest_of, past_of
@@ -201,7 +201,7 @@ def _fill(
 
 def _tier(view: View, budget: Budget) -> int:
     """Whether the room beside the frame is crowded (0), small (1), or neither (2)."""
-    if budget.is_crowded(framing(view)):
+    if is_crowded(budget, framing(view)):
         return 0
     return 1 if budget.room - framing(view) < _LITTLE else 2
 
