@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from fanfold.core.edit import RECALL
+from fanfold.core.ids import digest
 from fanfold.core.message import Call, Message
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.registry import dialect_named
@@ -47,6 +48,7 @@ from litellm.types.integrations.custom_logger import (  # noqa: E402
 
 Body = dict[str, Any]
 _DIALECTS = {"acompletion": "openai.chat", "completion": "openai.chat", "anthropic_messages": "anthropic"}
+_METADATA = ("metadata", "litellm_metadata")
 _KEPT_CALLS = 10_000
 _NOT_REACHED = (
     "litellm.completion() is not reached by fanfold: LiteLLM calls no hook there that could change the messages. "
@@ -256,13 +258,21 @@ def _id(kwargs: Mapping[str, Any]) -> str:
 
 
 def _session(kwargs: Mapping[str, Any], messages: Sequence[Body]) -> str:
-    """The session that the caller named; else the first message tells the conversation."""
-    places = [kwargs, *(kwargs.get(key) or {} for key in ("metadata", "litellm_metadata"))]
-    for place in places:
-        for key in ("litellm_session_id", "session_id"):
-            if isinstance(place, Mapping) and place.get(key):
-                return session_name(place[key])
-    return session_name("litellm", name_by_content(CONVERTERS["openai.chat"], messages))
+    """The session that the caller named; else the first message tells the conversation.
+
+    In the proxy the caller's key comes first, so that nobody reaches a conversation of somebody else by its name; and
+    a sub-agent of Claude Code has a session of its own, though it names the same one.
+    """
+    places = [kwargs, *(place for key in _METADATA if isinstance(place := kwargs.get(key), Mapping))]
+    names = (place.get(key) for place in places for key in ("litellm_session_id", "session_id"))
+    named = next(filter(None, names), None)
+    if named is None:
+        named = session_name("litellm", name_by_content(CONVERTERS["openai.chat"], messages))
+    proxy = next((place for place in places if place.get("user_api_key_hash")), {})
+    agent = (proxy.get("headers") or {}).get("x-claude-code-agent-id")
+    key = proxy.get("user_api_key_hash")
+    # LiteLLM hashes only keys that begin with sk-, and a key must not stand in a name.
+    return session_name(digest(str(key).encode()) if key else None, named, agent)
 
 
 def _leading(messages: Sequence[Body], dialect: str) -> list[Body]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import litellm
 import pytest
 
@@ -19,6 +20,7 @@ from fanfold.integrations.litellm import FanfoldLogger
 from fanfold.testing import check_integration
 from fanfold.testing.integrations import Trial, look
 from fanfold.testing.provider import Fail, Provider, Turn
+from tests.integrations.frameworks.litellm_proxy import serving
 
 LOOK = {
     "type": "function",
@@ -246,3 +248,60 @@ def test_the_example_runs() -> None:
     path = Path(__file__).parents[3] / "examples" / "integrations" / "litellm_loop.py"
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
     assert "82 messages in the list" in done.stdout
+
+
+def converse(url: str, key: str) -> tuple[str, list[dict[str, Any]]]:
+    """An agent of a page that asks a proxy."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Look at every page."}]
+    while True:
+        reply = posted(url, key, messages)["choices"][0]["message"]
+        kept = {key: reply[key] for key in ("role", "content", "tool_calls") if reply.get(key)}
+        messages.append(kept)
+        if "tool_calls" not in kept:
+            return reply["content"], messages
+        for call in kept["tool_calls"]:
+            output = look(**json.loads(call["function"]["arguments"]))
+            messages.append({"role": "tool", "tool_call_id": call["id"], "content": output})
+
+
+def posted(url: str, key: str, messages: list[dict[str, Any]]) -> Any:
+    named = {"Authorization": f"Bearer {key}", "x-litellm-session-id": "run-1"}
+    asked = {"model": "reader", "messages": messages, "tools": [LOOK]}
+    response = httpx.post(f"{url}/v1/chat/completions", json=asked, headers=named, timeout=60)
+    return response.raise_for_status().json()
+
+
+def reading(steps: int) -> Any:
+    """A model that looks at page after page, and once at an earlier one again."""
+    done, again = [0], [False]
+
+    def script(request: Any) -> Turn:
+        if not again[0] and done[0] > steps // 2 and "ref=o1" in json.dumps(request.body):
+            again[0] = True
+            return Turn(calls=[("tool_output_cache", {"ref_id": "o1"})])
+        done[0] += 1
+        return Turn(calls=[("look", {"number": done[0] - 1})]) if done[0] <= steps else Turn("Done.")
+
+    return script
+
+
+def test_the_proxy_keeps_a_long_run_inside_the_window_and_the_conversations_of_keys_apart(
+    tmp_path: Path,
+) -> None:
+    store = f"sqlite:{tmp_path / 'a.db'}"
+    with (
+        Provider(reading(120), window=16_000) as provider,
+        serving(tmp_path, provider, store, 16_000) as url,
+    ):
+        said, messages = converse(url, "key-of-ann")
+        sent = [request for request in provider.requests if request.method == "POST"]
+        posted(url, "key-of-bob", messages[:1])
+    outputs = [message["content"] for message in messages if message["role"] == "tool"]
+    assert (said, outputs) == ("Done.", [look(number) for number in range(120)])
+    assert len(sent) == 122, "the model looked one page up again, and the caller did not hear of it"
+    assert {request.verdict for request in sent} == {"accepted"}
+    assert max(request.tokens for request in sent) <= 16_000
+    assert sum(request.cached for request in sent) / sum(request.tokens for request in sent) >= 0.8
+    names = [summary.name for summary in fanfold.Pool(store).summaries()]
+    assert len(names) == 2, "the same name of a session, under two keys"
+    assert all(name.endswith("/run-1") and "key-of" not in name for name in names)
