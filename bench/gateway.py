@@ -1,7 +1,7 @@
 """What it costs to stand between: the gateway beside a bare pass-through on the same stack, in CPU per request.
 
 Both get the same requests in turns: a body of 100 KB that is answered whole, and one that is answered by 41 events.
-The upstream is a process of its own. Every history is new to the gateway once, and grows by two messages a request.
+The upstream is a process of its own. Bodies are written without spaces, as all SDKs do. Every history is new to the gateway once, and grows by two messages a request.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ import uvicorn
 
 EVENTS = 41
 REQUESTS = 60
-ROUNDS = 3
-TICK = os.sysconf("SC_CLK_TCK")
+ROUNDS = 5
+WHOSE = ((0, 0), (0, 1), (1, 0), (1, 1))
+"""CPU and first byte of the bare pass-through, then those of the gateway."""
+SAID = "".join(f"word {number} " for number in range(EVENTS - 1))
+"""What a stream says; a client sends it again as it heard it."""
 
 
 def chunk(number: int) -> bytes:
@@ -60,7 +63,7 @@ async def upstream(scope: Any, receive: Any, send: Any) -> None:
         body += event.get("body", b"")
         if not event.get("more_body"):
             break
-    streams = b'"stream": true' in body[-200:]
+    streams = b'"stream":true' in body[-200:]
     kind = b"text/event-stream" if streams else b"application/json"
     await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind)]})
     for piece in STREAM if streams else [WHOLE]:
@@ -130,15 +133,17 @@ def process(what: str, address: str = "") -> Iterator[tuple[int, int]]:
 
 
 def cpu(pid: int) -> float:
-    """Milliseconds of CPU that a process has used."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
-    return 1_000 * (int(fields[11]) + int(fields[12])) / TICK
+    """Milliseconds of CPU that the threads of a process have used; all of them live as long as it does."""
+    times = [file.read_text().split()[0] for file in Path(f"/proc/{pid}/task").glob("*/schedstat")]
+    return sum(map(int, times)) / 1e6
 
 
 def ask(port: int, history: list[Any], streams: bool) -> float:
     """One request; returns the milliseconds until the first byte of its answer."""
     tool = {"type": "function", "function": {"name": "grep", "parameters": {"type": "object"}}}
-    body = json.dumps({"model": "gpt-5.2", "messages": history, "tools": [tool], "stream": streams})
+    body = json.dumps(
+        {"model": "gpt-5.2", "messages": history, "tools": [tool], "stream": streams}, separators=(",", ":")
+    )
     connection = HTTPConnection("127.0.0.1", port)
     began = time.perf_counter()
     connection.request("POST", "/v1/chat/completions", body, {"content-type": "application/json"})
@@ -157,7 +162,8 @@ def measure(pid: int, port: int, streams: bool, seed: str) -> tuple[float, float
     ask(port, history, streams)
     before, firsts = cpu(pid), []
     for number in range(REQUESTS):
-        history += [{"role": "assistant", "content": "Yes."}, {"role": "user", "content": f"And {number}?"}]
+        said = {"role": "assistant", "content": SAID if streams else "Yes."}
+        history += [said, {"role": "user", "content": f"And {number}?"}]
         firsts.append(ask(port, history, streams))
     return (cpu(pid) - before) / REQUESTS, sorted(firsts)[REQUESTS // 2]
 
@@ -178,7 +184,10 @@ def main() -> None:
                     (measure(*bare, streams, f"b{n}"), measure(*ours, streams, f"{what}{n}"))
                     for n in range(ROUNDS)
                 ]
-                (plain, first), (cost, our_first) = sorted(pairs, key=lambda pair: pair[1][0])[ROUNDS // 2]
+                # Whatever else runs on the machine only adds: the least is the nearest to the truth.
+                plain, first, cost, our_first = (
+                    min(pair[who][what_of] for pair in pairs) for who, what_of in WHOSE
+                )
                 print(
                     f"gateway {what:6}  {cost:5.1f} ms CPU a request, {cost / plain:4.1f} × a bare pass-through; "
                     f"first byte {our_first:.1f} ms, bare {first:.1f} ms"

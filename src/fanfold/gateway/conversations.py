@@ -8,12 +8,12 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from hashlib import blake2b
 from typing import Any, TypeVar
 
 import msgspec
 
 from fanfold.core.errors import BadInput
-from fanfold.core.ids import digest
 from fanfold.core.message import Message
 from fanfold.core.view import View
 from fanfold.dialects.dialect import LIMITS, Reply, reply_limit
@@ -50,6 +50,7 @@ _KEPT_NAMES = 10_000
 _KEPT_ROUNDS = 200
 _SMALL = 2
 """A request of fewer bytes than this for each token of its window is surely inside it."""
+_SHAPED = frozenset({"fold", "drop", "note"})
 _UNSAID = frozenset({"context"})
 """Parameters that would be taken for the verb's own."""
 
@@ -139,8 +140,9 @@ class Conversations:
         if identity.claim is not None:
             return self._find_claimed(identity, holder, request)
         seen = self._seen.setdefault((holder.tenant, identity.root), {})
-        name = _find_seen(seen, request) or self._recognize(identity, holder, request)
-        seen[name] = _mark(_messages(request))
+        name, mark = _find_seen(seen, _messages(request))
+        name = name or self._recognize(identity, holder, request)
+        seen[name] = mark
         if len(seen) > _KEPT_ROUNDS:
             seen.pop(next(iter(seen)))
         _keep(self._seen, (holder.tenant, identity.root), seen)
@@ -312,18 +314,25 @@ def _messages(request: HttpRequest) -> list[Any]:
     return list(dialect_named(request.dialect).split(request.body).messages)
 
 
-def _mark(messages: list[Any]) -> tuple[int, str]:
-    """How many messages there are, and a hash of them as they were sent."""
-    return len(messages), digest(wire_bytes(messages))
+def _find_seen(
+    seen: Mapping[str, tuple[int, str]], messages: list[Any]
+) -> tuple[str | None, tuple[int, str]]:
+    """The session whose last request this one goes on from, if any, and how to know this one by: its length and hash.
+
+    One message alone says too little.
+    """
+    found, at, hashing = None, 0, blake2b(digest_size=16)
+    for name, (count, mark) in sorted(seen.items(), key=lambda one: one[1][0]):
+        if 1 < count < len(messages):
+            hashing.update(_listed(messages[at:count]))
+            at, found = count, name if hashing.hexdigest() == mark else found
+    hashing.update(_listed(messages[at:]))
+    return found, (len(messages), hashing.hexdigest())
 
 
-def _find_seen(seen: Mapping[str, tuple[int, str]], request: HttpRequest) -> str | None:
-    """The session whose last request this one goes on from; one message alone says too little."""
-    messages = _messages(request)
-    for name, (count, mark) in sorted(seen.items(), key=lambda one: -one[1][0]):
-        if 1 < count < len(messages) and _mark(messages[:count])[1] == mark:
-            return name
-    return None
+def _listed(messages: list[Any]) -> bytes:
+    """Messages as they were sent, each with a comma behind it: wherever a list is cut, its pieces make the whole."""
+    return wire_bytes(messages)[1:-1] + b"," if messages else b""
 
 
 def edits_in(view: View) -> set[str]:
@@ -332,13 +341,12 @@ def edits_in(view: View) -> set[str]:
     Repairs alone are none: what a provider takes from the client directly, it takes from the gateway, too. What was
     erased is one: of all that clients and providers say, it alone has no wire form.
     """
-    shaped = (
+    # Every row of every request is looked at, so nothing is made for those that are as they came.
+    shaped = [
         row
         for row in view.rows
-        if row.kind in ("fold", "drop", "note")
-        or row.was is not None
-        or any(message.wire is None for message in row.messages)
-    )
+        if row.was is not None or row.kind in _SHAPED or None in [message.wire for message in row.messages]
+    ]
     return {edit for row in shaped for edit in (row.why or (row.id,))}
 
 

@@ -90,12 +90,12 @@ class _Slot:
         return self.state is not None and not self.state.closed
 
     def weigh(self) -> int:
-        """How much memory the session takes; looked at again only when it is a tenth longer."""
+        """How much memory the session takes; looked at again only when it is a quarter longer."""
         state = self.state
         if state is None or state.closed:
             return 0
         length = len(state.log.records)
-        if length <= self._weighed * 11 // 10:
+        if length <= self._weighed * 5 // 4:
             return self.size
         self._weighed = length
         return bytes_of(state)

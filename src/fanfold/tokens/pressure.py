@@ -61,19 +61,21 @@ class Shares(NamedTuple):
 
 def shares_of(view: View, measure: Callable[[Weight], float]) -> Shares:
     """What holds the room of a view, by any measure; no row counts twice."""
-    unseen = view.fresh - view.exempt
     pinned = {row.id: share for row in view.rows if (share := view.pinned_share(row))}
+    exempt, fresh = view.exempt, view.fresh
+    # Most rows hold nothing of it: they are looked at once.
+    special = [row for row in view.rows if row.kind == "note" or row.id in exempt or row.id in fresh]
 
     def held(test: Callable[[Row], bool]) -> int:
-        loose = ((row, 1 - pinned.get(row.id, 0)) for row in view.rows if test(row))
+        loose = ((row, 1 - pinned.get(row.id, 0)) for row in special if test(row))
         return round(sum(measure(row.weight) * share for row, share in loose))
 
     return Shares(
         frame=round(measure(view.frame.weight)) if view.frame.tokens else 0,  # an empty one has brackets
-        pinned=round(sum(measure(row.weight) * pinned.get(row.id, 0) for row in view.rows)),
-        brought_back=held(lambda row: row.id in view.exempt),
+        pinned=round(sum(measure(row.weight) * pinned[row.id] for row in view.rows if row.id in pinned)),
+        brought_back=held(lambda row: row.id in exempt),
         notes=held(lambda row: row.kind == "note"),
-        fresh=held(lambda row: row.id in unseen and row.kind != "note"),
+        fresh=held(lambda row: row.id in fresh and row.id not in exempt and row.kind != "note"),
     )
 
 

@@ -69,7 +69,8 @@ class ChatChunks:
                     index = call.get("index")
                     place = index if isinstance(index, int) else len(self._calls)
                     self._calls.setdefault(place, GrowingObject()).add(call)
-                self._body.add({key: value for key, value in delta.items() if key != "tool_calls"})
+                delta.pop("tool_calls", None)
+                self._body.add(delta)
                 self._stop = choice.get("finish_reason") or self._stop
 
     def reply(self) -> Reply:
