@@ -1,7 +1,8 @@
 """What it costs to stand between: the gateway beside a bare pass-through on the same stack, in CPU per request.
 
 Both get the same requests in turns: a body of 100 KB that is answered whole, and one that is answered by 41 events.
-The upstream is a process of its own. Bodies are written without spaces, as all SDKs do. Every history is new to the gateway once, and grows by two messages a request.
+The upstream is a process of its own. Bodies are written without spaces, as all SDKs do. Every history is new to the
+gateway once, and grows by two messages a request.
 """
 
 from __future__ import annotations
