@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from fanfold.core.errors import BadInput
-from fanfold.core.message import Message
 from fanfold.core.view import View
 from fanfold.dialects.dialect import LIMITS, Reply, reply_limit
 from fanfold.dialects.gemini.rest import rest_body
@@ -27,11 +26,11 @@ from fanfold.gateway.clients import client_named
 from fanfold.gateway.compaction import Reference, asks_for_summary, expand, new_reference
 from fanfold.gateway.headers import Headers
 from fanfold.gateway.hidden import (
-    HiddenRound,
     Rounds,
     added_tools,
     beside_added,
     defers_itself,
+    find_rounds,
     finds_tools,
     may_recall,
     own_calls,
@@ -40,6 +39,8 @@ from fanfold.gateway.hidden import (
 )
 from fanfold.gateway.identity import Identity, identify
 from fanfold.gateway.keys import Holder
+from fanfold.gateway.responses import is_kept
+from fanfold.gateway.shelf import Shelf
 from fanfold.session.pool import Lease, Pool
 from fanfold.session.request import SentRequest
 from fanfold.session.session import Session
@@ -50,6 +51,7 @@ _KEPT_NAMES = 10_000
 _KEPT_ROUNDS = 200
 _SMALL = 2
 """A request of fewer bytes than this for each token of its window is surely inside it."""
+_SUMMARIZED = "summary of "
 _SHAPED = frozenset({"fold", "drop", "note"})
 _UNSAID = frozenset({"context"})
 """Parameters that would be taken for the verb's own."""
@@ -96,14 +98,12 @@ class Conversations:
         """The session that each claim and first message led to."""
         self._seen: OrderedDict[tuple[str, str], dict[str, tuple[int, str]]] = OrderedDict()
         """What was last sent of each session, by tenant and first message: most requests only add to it."""
-        self._rounds: OrderedDict[tuple[str, str], Rounds] = OrderedDict()
-        """What clients were not told, by tenant and session."""
+        self._rounds: OrderedDict[tuple[str, str], tuple[str | None, Rounds]] = OrderedDict()
+        """What clients were not told, by tenant and session, and up to which entry that is known."""
         self._clips: OrderedDict[tuple[str, str], ArrivalClip] = OrderedDict()
         """What shapes the outputs that arrive in each session."""
-        self._replies: OrderedDict[tuple[str, str], str] = OrderedDict()
-        """The session in which each stored response was given, by tenant and the response's id."""
-        self._summarized: OrderedDict[tuple[str, str], str] = OrderedDict()
-        """The session that a client had summarized, by tenant and claim."""
+        self._shelf = Shelf(self.pool.store)
+        """The session in which each stored response was given, and the one that a client had summarized."""
         self._clients: OrderedDict[tuple[str, str], str] = OrderedDict()
         """The program that speaks in each session, by tenant and session: it owns the history."""
 
@@ -112,7 +112,7 @@ class Conversations:
         chosen = {"window": holder.window, "strategy": holder.strategy, "labels": {"client": client}}
         given = {option: value for option, value in chosen.items() if value is not None}
         given["filters"] = (self._clip(name, holder),)
-        if holder.defer and not defers_itself(request):
+        if _defers(holder, request):
             given["defer"] = True
         model = holder.model_for(request.dialect, request.model)
         return self.pool.session(name, tenant=holder.tenant, dialect=request.dialect, model=model, **given)
@@ -165,32 +165,40 @@ class Conversations:
                 request.body, tenant=holder.tenant, dialect=request.dialect, hint=identity.name
             )
             own = [session for session in found.candidates if identity.owns(session)]
-            if not own and _offers_tools(request) and (begun := self._summarized.pop(key[:2], None)):
+            if not own and _offers_tools(request) and (begun := self._begun(key[0], key[1])):
                 own = [begun]  # the client begins anew with a summary of this one
             if not own and not _offers_tools(request) and _is_small(request, holder):
                 raise Unmanaged("side call")
             name = own[0] if own else identity.name
         _keep(self._names, key, name)
         if asks_for_summary(request):
-            _keep(self._summarized, key[:2], name)
+            self._shelf.put(key[0], _SUMMARIZED + key[1], name)
         return name
 
+    def _begun(self, tenant: str, claim: str) -> str | None:
+        """The session that a client had summarized, for whoever asks first."""
+        found = self._shelf.get(tenant, _SUMMARIZED + claim, latest=True)
+        if found:
+            self._shelf.put(tenant, _SUMMARIZED + claim, "")
+        return found or None
+
     def _find_reply(self, tenant: str, reply: str) -> str:
-        if (tenant, reply) not in self._replies:
+        found = self._shelf.get(tenant, reply)
+        if found is None:
             raise Unmanaged("stored elsewhere")
-        return self._replies[tenant, reply]
+        return found
 
     def knows(self, tenant: str, reply: str) -> bool:
         """Whether a response was given to this tenant."""
-        return (tenant, reply) in self._replies
+        return self._shelf.get(tenant, reply) is not None
 
     def refer(self, name: str, holder: Holder, request: HttpRequest) -> Reference:
         """Record a history, and make a reference to it that a client can send in its place."""
         reference = new_reference(name)
         with self._lease(name, holder, request) as chat:
-            chat.merge(put_back(expand(request)[0], self._rounds.get((holder.tenant, name), ())))
+            chat.merge(put_back(expand(request)[0], self._rounds_in(chat, holder, request)))
             chat.receive(Reply((), id=reference.reply))
-        _keep(self._replies, (holder.tenant, reference.reply), name)
+        self._shelf.put(holder.tenant, reference.reply, name)
         return reference
 
     def prepare(self, name: str, holder: Holder, request: HttpRequest) -> Managed:
@@ -199,13 +207,14 @@ class Conversations:
         The recall tools enter with the first edit, which changes the beginning of the prompt anyway, and stay.
         """
         given = expand(request)[0]
-        whole = msgspec.structs.replace(
-            given, body=put_back(given, self._rounds.get((holder.tenant, name), ()))
-        )
         with self._lease(name, holder, request) as chat:
             may = may_recall(request)
             view, clip = chat.view(), self._clip(name, holder)
-            recalls = may and bool(edits_in(view))
+            edited = bool(edits_in(view))
+            hides = edited or _defers(holder, request)
+            rounds = self._rounds_in(chat, holder, request) if hides else {}
+            whole = msgspec.structs.replace(given, body=put_back(given, rounds))
+            recalls = may and edited
             clip.fit(view, chat.pressure().room) if recalls else clip.rest()
             merged = chat.merge(with_recall_tools(whole) if recalls else whole.body)
             if may and not recalls and _is_due(chat, merged.params, holder.window):
@@ -253,18 +262,21 @@ class Conversations:
             recalls=recalls,
         )
 
-    def answer(self, managed: Managed, reply: Reply) -> tuple[Message, ...]:
-        """Answer the calls of a reply that are for the gateway; returns the answers."""
+    def answer(self, managed: Managed, reply: Reply) -> None:
+        """Answer the calls of a reply that are for the gateway."""
         with self._lease(managed.name, managed.holder, managed.asked) as chat:
-            found = [row for row in chat.view().rows if not set(row.results).isdisjoint(reply.recalled)]
-            searched = [message for row in found for message in row.messages]
-            looked = [chat.answer(call, chat.recall(call)).message for call in own_calls(reply)]
-            return (*searched, *looked)
+            for call in own_calls(reply):
+                chat.answer(call, chat.recall(call))
 
-    def hide(self, managed: Managed, hidden: HiddenRound) -> None:
-        """Remember what stands around a reply that the client was told."""
-        key = (managed.holder.tenant, managed.name)
-        _keep(self._rounds, key, (*self._rounds.get(key, ()), hidden)[-_KEPT_ROUNDS:])
+    def _rounds_in(self, chat: Session, holder: Holder, request: HttpRequest) -> Rounds:
+        """What the client was not told, by this process or another: only what is new in the log is read."""
+        key, head = (holder.tenant, chat.name), chat.head
+        known, rounds = self._rounds.get(key, (None, {}))
+        if head is not None and head != known:
+            new = [entry.message for entry in self.pool.store.path(holder.tenant, head, stop=known)]
+            rounds = {**rounds, **find_rounds(reversed(new), request.dialect, finds=_defers(holder, request))}
+        _keep(self._rounds, key, (head, rounds))
+        return rounds
 
     def hear(self, managed: Managed, events: Iterable[Any]) -> Reply | None:
         """Record what was answered in a stream; one that broke off is recorded as cut."""
@@ -275,7 +287,7 @@ class Conversations:
         if heard.reply is not None and heard.reply.stop == "cut":
             self._leave(managed)
         elif heard.reply is not None and heard.reply.id is not None:
-            _keep(self._replies, (managed.holder.tenant, heard.reply.id), managed.name)
+            self._keep_reply(managed, heard.reply.id)
         return heard.reply
 
     def _leave(self, managed: Managed) -> None:
@@ -290,8 +302,14 @@ class Conversations:
         with self._lease(managed.name, managed.holder, managed.asked) as chat:
             reply = chat.receive(body, to=managed.sent)
         if reply.id is not None:
-            _keep(self._replies, (managed.holder.tenant, reply.id), managed.name)
+            self._keep_reply(managed, reply.id)
         return reply
+
+    def _keep_reply(self, managed: Managed, id: str) -> None:
+        """Keep in which session a response was given that the client may go on from by its id."""
+        asked = managed.asked
+        if asked.dialect == "openai.responses" and is_kept(asked.body):
+            self._shelf.put(managed.holder.tenant, id, managed.name)
 
     def close(self) -> None:
         """Close all sessions, and the store."""
@@ -308,6 +326,11 @@ def _keep(kept: OrderedDict[K, V], key: K, value: V) -> None:
     kept.move_to_end(key)
     while len(kept) > _KEPT_NAMES:
         kept.popitem(last=False)
+
+
+def _defers(holder: Holder, request: HttpRequest) -> bool:
+    """Whether the client's tools wait, and the search for them is the gateway's."""
+    return holder.defer and not defers_itself(request)
 
 
 def _messages(request: HttpRequest) -> list[Any]:

@@ -94,7 +94,7 @@ async def serve_asked(
     """Manage a request, ask, pass the reply on, and record it."""
     account = exchange.account
     account.model = (asked.model if asked is not None else None) or ""
-    check_stored(gateway, exchange, asked)
+    await check_stored(gateway, exchange, asked)
     if asked is not None and is_trigger(asked) and await answer_trigger(gateway, exchange, asked, client):
         return
     try:
@@ -173,16 +173,16 @@ def read(exchange: Exchange, most: int) -> HttpRequest | None:
         return None  # JSON that cannot be read in one way only is the provider's business
 
 
-def check_stored(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None) -> None:
+async def check_stored(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None) -> None:
     """Refuse what another tenant has stored at the provider: behind virtual keys all tenants are one customer."""
     conversations, holder, route = gateway.conversations, exchange.holder, exchange.to.route
     if not holder.own_keys or route is None or route.dialect != "openai.responses":
         return
     body = asked.body if asked is not None else {}
     named = [id for id in (route.id, body.get("previous_response_id")) if isinstance(id, str)]
-    known = not named or (
-        conversations is not None and all(conversations.knows(holder.tenant, id) for id in named)
-    )
+    known = not named or conversations is not None
+    if conversations is not None:
+        known = all([await WORK.run(conversations.knows, holder.tenant, id) for id in named])
     items = body.get("input")
     refers = any(isinstance(item, dict) and item.get("type") == "item_reference" for item in items or ())
     if not known or refers or body.get("conversation") is not None:

@@ -1,23 +1,25 @@
 """Hidden rounds: the model looks something up again, and the client does not hear of it.
 
 The recall tools enter with a session's first edit. A call to them is answered here, and the model is asked again. The
-client is told the last reply only, so its history lacks what came in between. `Rounds` remembers that, and puts it
-back in its place when the client sends its history again.
+client is told the last reply only, so its history lacks what came in between. The log has it: `find_rounds` reads it
+from there, in whichever process the client asks next, and `put_back` puts it into the history that the client sends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby, takewhile
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from fanfold.core.edit import RECALL
-from fanfold.core.message import Call, Message, Wire
+from fanfold.core.message import Call, Message, Result, Wire
 from fanfold.deferral.catalog import FINDING
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.http.request import HttpRequest
-from fanfold.dialects.registry import dialect_named
+from fanfold.dialects.registry import DialectName, dialect_named
 from fanfold.dialects.tools import function_names
 from fanfold.outputs.recall import definitions
 from fanfold.stores.prefix import prefixes
@@ -51,7 +53,90 @@ class HiddenRound(msgspec.Struct, frozen=True):
         ]
 
 
-Rounds = tuple[HiddenRound, ...]
+Rounds = dict[str, HiddenRound]
+"""By what the client repeats of the reply that it was told."""
+
+
+def find_rounds(messages: Iterable[Message], dialect: DialectName, *, finds: bool) -> Rounds:
+    """The hidden rounds in a conversation as it was recorded, from the first message on.
+
+    `finds`: the search for tools that wait is the gateway's, not the client's.
+    """
+    found: Rounds = {}
+    hidden = Unheard(dialect, FINDING if finds else frozenset())
+    for speaks, group in groupby(messages, key=lambda message: message.role == "assistant"):
+        said = tuple(group)
+        told = hidden.hear(said) if speaks else hidden.answer(said)
+        if told is not None:
+            found[told.told] = told
+    return found
+
+
+class Unheard:
+    """What the client has not heard since it was last told something."""
+
+    def __init__(self, dialect: DialectName, finding: frozenset[str]) -> None:
+        self._dialect = dialect
+        self._finding = finding
+        self._before: list[Any] = []
+        self._rounds = 0
+        self._reply: Reply | None = None
+        """A reply with calls of our own, which wait for their answers."""
+
+    def hear(self, messages: tuple[Message, ...]) -> HiddenRound | None:
+        """The model spoke: a round in which it looks something up, or what the client is told at last."""
+        calls = [call for message in messages for call in message.calls]
+        reply = Reply(messages, recalled=tuple(call.id for call in calls if call.name in self._finding))
+        if own_ids(reply) and self._rounds < MOST:
+            self._reply = reply
+            return None
+        anchor, before = first_told(messages), tuple(self._before)
+        self._start_over()
+        return HiddenRound(told=fingerprint(anchor), before=before) if before and anchor else None
+
+    def answer(self, messages: tuple[Message, ...]) -> HiddenRound | None:
+        """Answers came: those to our own calls first, then what the client said."""
+        reply, self._reply = self._reply, None
+        if reply is None:
+            return None
+        own = own_ids(reply)
+        answers = tuple(takewhile(lambda message: _answers_only(message, own), messages))
+        if is_mixed(reply):
+            told = mixed_round(reply, self._before, answers, self._dialect)
+            self._start_over()
+            return told
+        self._before += wires(self._dialect, (*reply.messages, *answers))
+        self._rounds += 1
+        if len(answers) < len(messages):  # it broke off before the client heard anything
+            self._start_over()
+        return None
+
+    def _start_over(self) -> None:
+        self._before, self._rounds = [], 0
+
+
+def _answers_only(message: Message, calls: set[str]) -> bool:
+    ids = {part.call for part in message.parts if isinstance(part, Result)}
+    return bool(ids) and ids <= calls
+
+
+def wires(dialect: DialectName, messages: Iterable[Message]) -> list[Any]:
+    """Messages as a dialect writes them."""
+    return [body for message in messages for body in dialect_named(dialect).wire(message)]
+
+
+def mixed_round(
+    reply: Reply, before: Sequence[Any], answers: Sequence[Message], dialect: DialectName
+) -> HiddenRound:
+    """What the client does not hear of a reply in which some calls are its own."""
+    told = without_own_calls(reply)
+    said, heard, after = (wires(dialect, part) for part in (reply.messages, told.messages, answers))
+    anchor = first_told(told.messages)
+    assert anchor is not None  # the client's calls are in it
+    round = HiddenRound(told=fingerprint(anchor), before=tuple(before), after=tuple(after))
+    if dialect == "openai.responses":  # every call is an item of its own
+        return replace(round, beside=tuple(item for item in said if item not in heard))
+    return replace(round, whole=said[0])
 
 
 def may_recall(request: HttpRequest) -> bool:
@@ -131,11 +216,21 @@ def own_calls(reply: Reply) -> list[Any]:
     return [call for call in reply.calls if call.name in RECALL]
 
 
+def own_ids(reply: Reply) -> set[str]:
+    """The calls of a reply that the client does not hear of."""
+    return {*reply.recalled, *(call.id for call in own_calls(reply))}
+
+
+def is_mixed(reply: Reply) -> bool:
+    """Whether some calls of a reply are the client's."""
+    return len(own_calls(reply)) < len(reply.calls)
+
+
 def without_own_calls(reply: Reply) -> Reply:
     """A reply with the client's calls only."""
-    own = {*reply.recalled, *(call.id for call in own_calls(reply))}
+    own = own_ids(reply)
     kept = [told for message in reply.messages if (told := _without(message, own)) is not None]
-    return msgspec.structs.replace(reply, messages=tuple(kept))
+    return replace(reply, messages=tuple(kept))
 
 
 def _without(message: Message, own: set[str]) -> Message | None:
@@ -144,7 +239,7 @@ def _without(message: Message, own: set[str]) -> Message | None:
     parts = tuple(part for part in message.parts if not (isinstance(part, Call) and part.id in own))
     names = {call.name for call in message.calls if call.id in own}
     wire = Wire(message.wire.dialect, _strip(message.wire.body, own, names)) if message.wire else None
-    return msgspec.structs.replace(message, parts=parts, wire=wire) if parts else None
+    return replace(message, parts=parts, wire=wire) if parts else None
 
 
 def _strip(body: Any, own: set[str], names: set[str]) -> Any:
@@ -184,7 +279,7 @@ def put_back(request: HttpRequest, rounds: Rounds) -> dict[str, Any]:
     if not rounds or not isinstance(given, list):
         return request.body
     messages = dialect.split(request.body).messages
-    known = {one.told: one for one in rounds}
+    known = dict(rounds)
     bodies = list(given[: len(given) - len(messages)])  # a system prompt that leads the messages
     thoughts = 0  # how many items of thinking stand last: they belong to what follows
     for body in messages:

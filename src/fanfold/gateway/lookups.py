@@ -5,23 +5,20 @@ A reply is told when it is whole, because it may turn out to be none of the clie
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from aiohttp import ClientError
 
-from fanfold.core.message import Message
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.http.deltas import Opening, tell
 from fanfold.dialects.http.errors import read_error, write_error_event
 from fanfold.dialects.http.events import EVENTS, wire_bytes
 from fanfold.dialects.http.replies import replay, reply_id, write_reply
-from fanfold.dialects.registry import dialect_named
 from fanfold.gateway.client import Client
 from fanfold.gateway.conversations import WORK, Managed
 from fanfold.gateway.foreign import Answer, own_headers
 from fanfold.gateway.headers import to_client
-from fanfold.gateway.hidden import MOST, HiddenRound, fingerprint, first_told, own_calls, without_own_calls
+from fanfold.gateway.hidden import MOST, is_mixed, own_ids, without_own_calls
 from fanfold.gateway.question import ask, record, there
 from fanfold.gateway.safety import BrokenOff
 from fanfold.gateway.stream import Overheard
@@ -35,7 +32,7 @@ async def serve_rounds(
     gateway: Gateway, exchange: Exchange, client: Client, response: Answer, managed: Managed
 ) -> None:
     """Ask until the model has looked everything up, then tell the client the last reply."""
-    conversations, hidden = there(gateway.conversations), list[Any]()
+    conversations = there(gateway.conversations)
     if managed.asked.streams:
         await start(client, response, managed)
     for number in range(MOST + 1):
@@ -43,26 +40,20 @@ async def serve_rounds(
         reply = await record(gateway, managed, heard) if response.status == 200 else None
         if reply is not None and reply.usage is not None:
             exchange.account.bill(reply.usage)
-        own = [*reply.recalled, *own_calls(reply)] if reply is not None else []
-        if reply is None or not own or number == MOST:
+        if reply is None or not own_ids(reply) or number == MOST:
             break
         gateway.metrics.add("hidden_rounds")
         exchange.account.hidden += 1
         async with gateway.turn(managed.holder.tenant, managed.name):
-            answers = await WORK.run(conversations.answer, managed, reply)
+            await WORK.run(conversations.answer, managed, reply)
         # The others are the client's; all are answered together in its next request.
-        if len(own_calls(reply)) < len(reply.calls):
+        if is_mixed(reply):
             told = without_own_calls(reply)
-            conversations.hide(managed, mixed_round(managed, reply, told, hidden, answers))
             await finish(client, response, managed, told_bytes(managed, told))
             return
-        hidden += wires(managed, (*reply.messages, *answers))
         async with gateway.turn(managed.holder.tenant, managed.name):
             managed = await WORK.run(conversations.go_on, managed)
         response = await ask(gateway, exchange, managed.body or exchange.body, managed)
-    anchor = first_told(reply.messages) if reply is not None and hidden else None
-    if anchor is not None:
-        conversations.hide(managed, HiddenRound(told=fingerprint(anchor), before=tuple(hidden)))
     await finish(client, response, managed, data)
 
 
@@ -84,26 +75,6 @@ async def read_whole(response: Answer, managed: Managed) -> tuple[Overheard, byt
         response.close()
     heard.hear(data)
     return heard, data
-
-
-def wires(managed: Managed, messages: Iterable[Message]) -> list[Any]:
-    """Messages as the client's dialect writes them."""
-    dialect = dialect_named(managed.asked.dialect)
-    return [body for message in messages for body in dialect.wire(message)]
-
-
-def mixed_round(
-    managed: Managed, reply: Reply, told: Reply, hidden: list[Any], answers: tuple[Message, ...]
-) -> HiddenRound:
-    """What the client does not hear of a reply in which some calls are its own."""
-    said, heard, after = (wires(managed, part) for part in (reply.messages, told.messages, answers))
-    anchor = first_told(told.messages)
-    assert anchor is not None  # the client's calls are in it
-    told_as, before, answered = fingerprint(anchor), tuple(hidden), tuple(after)
-    if managed.asked.dialect == "openai.responses":  # every call is an item of its own
-        left_out = tuple(item for item in said if item not in heard)
-        return HiddenRound(told=told_as, before=before, beside=left_out, after=answered)
-    return HiddenRound(told=told_as, before=before, whole=said[0], after=answered)
 
 
 def told_bytes(managed: Managed, told: Reply) -> bytes:
