@@ -43,7 +43,7 @@ class Pair:
     def __init__(self, provider, database):
         # Another address, so that they share no store in this process.
         stores = [f"{database}&application_name={name}" for name in ("first", "second")]
-        self.gates = [Gate(provider.url, window=WINDOW, store=store) for store in stores]
+        self.gates = [Gate(provider.url, window=WINDOW, store=store, journal="") for store in stores]
 
     def __enter__(self):
         for gate in self.gates:

@@ -115,13 +115,16 @@ async def serve_asked(
     if managed.recalls and response.status == 200:
         await serve_rounds(gateway, exchange, client, response, managed)
         return
+    if response.status != 200:
+        await pass_on(response, client, managed.headers(), said=said)
+        await client.end()
+        return
     heard = Overheard.of(response, streams=managed.asked.streams)
     listener = Listener(gateway, managed, heard, account)
     try:
-        await pass_on(response, client, managed.headers(), listener, said)
+        await pass_on(response, client, managed.headers(), listener)
     finally:
-        if response.status == 200:
-            await listener.record()
+        await listener.record()
     await client.end()
 
 

@@ -20,7 +20,9 @@ _MOST = 64 << 20
 class Overheard:
     """A reply that passes by: the events of a stream, or a whole body."""
 
-    def __init__(self, kind: str | None, coding: str | None, *, streams: bool) -> None:
+    def __init__(
+        self, kind: str | None, coding: str | None, *, streams: bool, length: str | None = None
+    ) -> None:
         self.is_stream = streams or (kind or "").startswith(EVENTS)
         self.events: list[Any] = []
         self.ended = False
@@ -30,17 +32,20 @@ class Overheard:
         self._deaf = is_packed(coding) and self._unpacking is None
         self._pieces: list[bytes] = []
         self._size = 0
+        self._length = int(length) if length and length.isdecimal() else None
 
     @classmethod
     def of(cls, response: Answer, *, streams: bool) -> Self:
         """What listens to a response; `streams` says whether the client asked for a stream."""
-        return cls(
-            response.headers.get("content-type"), response.headers.get("content-encoding"), streams=streams
+        kind, coding, length = map(
+            response.headers.get, ("content-type", "content-encoding", "content-length")
         )
+        return cls(kind, coding, streams=streams, length=length)
 
     def hear(self, piece: bytes) -> None:
         """Take in what just passed."""
         self._size += len(piece)
+        self.ended = self.ended or self._size == self._length
         if self._deaf or self._size > _MOST:
             self._deaf = True
             return
