@@ -66,7 +66,7 @@ UNWANTED_WORDS = {
 }  # fmt: skip
 THEIR_WORDS = {
     "openai_base_url", "anthropic_base_url", "gemini_base_url", "api_handler", "condensing_api_handler", "engine",
-    "handler",
+    "handler", "conversation_manager",
 }  # fmt: skip
 """Named after an argument of the provider's own SDK, of a system's own function, or after the option `--engine`."""
 

@@ -209,10 +209,10 @@ class RecallTool(AgentTool):  # type: ignore[misc, unused-ignore]
         )
 
 
-def _is_default(manager: Any) -> bool:
+def _is_default(given: Any) -> bool:
     """Whether a manager is the one that an agent gets where nobody asked for one."""
     default = SlidingWindowConversationManager()
-    return type(manager) is type(default) and vars(manager) == vars(default)
+    return type(given) is type(default) and vars(given) == vars(default)
 
 
 def _replaced(context: Any, adapted: Adapted[Block]) -> Any:
