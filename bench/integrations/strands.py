@@ -10,7 +10,7 @@ from strands.agent.conversation_manager import SlidingWindowConversationManager
 from strands.models.openai import OpenAIModel
 
 from bench.integrations.run import MODEL, WINDOW, Run, look, main
-from fanfold.integrations.strands import FanfoldPlugin
+from fanfold.integrations.strands import FanfoldWindow
 from fanfold.testing.provider import Provider
 
 LOOK = tool(look)
@@ -38,6 +38,6 @@ if __name__ == "__main__":
             "SlidingWindowConversationManager, the default": agent(),
             "the same, `per_turn=True`": agent(conversation_manager=early),
             '`context_manager="auto"`': agent(context_manager="auto"),
-            "fanfold": agent(plugins=[FanfoldPlugin(window=WINDOW)]),
+            "fanfold": agent(plugins=[FanfoldWindow(window=WINDOW)]),
         },
     )

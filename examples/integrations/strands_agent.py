@@ -6,7 +6,7 @@ pip install "fanfold[strands]" "strands-agents[openai]"
 from strands import Agent, tool
 from strands.models.openai import OpenAIModel
 
-from fanfold.integrations.strands import FanfoldPlugin
+from fanfold.integrations.strands import FanfoldWindow
 from fanfold.testing.provider import Provider, Turn
 
 
@@ -21,7 +21,7 @@ with Provider([*steps, Turn("The valve opens at three bar.")], window=16_000) as
     model = OpenAIModel(
         client_args={"base_url": provider.openai_base_url, "api_key": "any"}, model_id="gpt-4o"
     )
-    fold = FanfoldPlugin("manual", window=16_000)  # the one line
+    fold = FanfoldWindow("manual", window=16_000)  # the one line
     agent = Agent(model, tools=[read_page], plugins=[fold], callback_handler=None)
     result = agent("When does the valve open?")
 

@@ -1,6 +1,6 @@
 """A plug-in for Strands Agents (extra `fanfold[strands]`).
 
-    agent = Agent(model, tools=tools, plugins=[FanfoldPlugin(store="sqlite:agent.db")])
+    agent = Agent(model, tools=tools, plugins=[FanfoldWindow(store="sqlite:agent.db")])
 
 Before every request to the model the messages are made to fit. `agent.messages` stays whole.
 """
@@ -47,7 +47,7 @@ _KEPT_AWAY = (
 )
 
 
-class FanfoldPlugin(Plugin):  # type: ignore[misc, unused-ignore]
+class FanfoldWindow(Plugin):  # type: ignore[misc, unused-ignore]
     """Keeps what an agent sends inside the model's window, and loses nothing.
 
     `session` names the conversation of an agent that has no session manager. `options` are those of `fanfold.open` and
@@ -77,7 +77,7 @@ class FanfoldPlugin(Plugin):  # type: ignore[misc, unused-ignore]
             agent.conversation_manager = Uncut()
         elif not isinstance(agent.conversation_manager, NullConversationManager) or agent.context_manager:
             self._adapter.warn(_RIVALS)
-        agent.tool_registry.process_tools([RecallTool(self, tool) for tool in self._adapter.recall_tools])
+        agent.tool_registry.process_tools([LookUpTool(self, tool) for tool in self._adapter.recall_tools])
         agent.add_middleware(InvokeModelStage, self.wrap)
 
     async def wrap(self, context: Any, next_fn: Any) -> AsyncIterator[Any]:
@@ -172,10 +172,10 @@ class Uncut(SlidingWindowConversationManager):  # type: ignore[misc, unused-igno
         return restored
 
 
-class RecallTool(AgentTool):  # type: ignore[misc, unused-ignore]
+class LookUpTool(AgentTool):  # type: ignore[misc, unused-ignore]
     """A tool with which the model looks up what it no longer sees."""
 
-    def __init__(self, plugin: FanfoldPlugin, tool: Function) -> None:
+    def __init__(self, plugin: FanfoldWindow, tool: Function) -> None:
         super().__init__()
         self._plugin, self._tool = plugin, tool
 

@@ -25,7 +25,7 @@ from strands.models.openai import OpenAIModel
 from strands.session.file_session_manager import FileSessionManager
 
 import fanfold
-from fanfold.integrations.strands import CLAUDE, OTHERS, FanfoldPlugin
+from fanfold.integrations.strands import CLAUDE, OTHERS, FanfoldWindow
 from fanfold.testing import check_integration
 from fanfold.testing.integrations import Trial, look
 from fanfold.testing.provider import Fail, Provider, Turn
@@ -38,7 +38,7 @@ class StrandsAgent:
 
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
-        self.fold = FanfoldPlugin(store=trial.store, window=trial.window) if trial.store else None
+        self.fold = FanfoldWindow(store=trial.store, window=trial.window) if trial.store else None
         self.folder = mkdtemp()
         self.agents: dict[str, Agent] = {}
 
@@ -151,13 +151,13 @@ def saying(text: str) -> list[Any]:
     return [{"text": text}]
 
 
-def made(fold: FanfoldPlugin, model: Model, tools: Any = (LOOK,), **more: Any) -> Agent:
+def made(fold: FanfoldWindow, model: Model, tools: Any = (LOOK,), **more: Any) -> Agent:
     return Agent(model, tools=list(tools), plugins=[fold], callback_handler=None, **more)
 
 
 def test_the_messages_stay_whole_though_the_model_got_less() -> None:
     script = Scripted(*(calling(number) for number in range(30)), saying("Done."))
-    agent = made(FanfoldPlugin(window=6_000), script)
+    agent = made(FanfoldWindow(window=6_000), script)
     agent("Look.")
     assert outputs(agent.messages) == [look(number) for number in range(30)]
     assert outputs(script.sent[-1]) != outputs(agent.messages)
@@ -174,7 +174,7 @@ def test_untouched_messages_are_the_identical_objects_and_keep_their_signatures(
     script = Scripted([{"thought": "hm"}, *calling(1)], saying("Done."))
     agent = Agent(script, tools=[LOOK], callback_handler=None)
     agent.add_middleware(InvokeModelStage, watch)
-    fold = FanfoldPlugin(window=100_000)
+    fold = FanfoldWindow(window=100_000)
     fold.init_agent(agent)
     sent: list[Any] = []
 
@@ -197,7 +197,7 @@ def test_of_parallel_results_only_the_one_that_is_too_long_is_shortened() -> Non
         return "a line of words\n" * 9_000 if number == 1 else "short"
 
     script = Scripted(calling(1, 2, name="print_all"), saying("Done."))
-    agent = made(FanfoldPlugin(window=8_000), script, [print_all])
+    agent = made(FanfoldWindow(window=8_000), script, [print_all])
     agent("Print.")
     own, sent = agent.messages[2]["content"], script.sent[1][2]["content"]
     assert sent[1] == own[1]
@@ -212,7 +212,7 @@ def test_failed_calls_and_calls_of_unknown_tools_stay_paired() -> None:
         raise ValueError("Another number, please.")
 
     script = Scripted(calling(1, name="fail"), calling(2, name="unknown"), calling(3), saying("Done."))
-    made(FanfoldPlugin(window=100_000), script, [fail, LOOK])("Look.")
+    made(FanfoldWindow(window=100_000), script, [fail, LOOK])("Look.")
     blocks = [block for message in script.sent[-1] for block in message["content"]]
     called = [block["toolUse"]["toolUseId"] for block in blocks if "toolUse" in block]
     answered = [block["toolResult"] for block in blocks if "toolResult" in block]
@@ -250,7 +250,7 @@ def test_pictures_and_files_are_told_and_come_back() -> None:
 def test_a_conversation_goes_on_in_a_new_process(tmp_path: Path) -> None:
     store = f"sqlite:{tmp_path / 'a.db'}"
     for text in ("one", "two"):
-        fold = FanfoldPlugin(store=store, window=100_000)
+        fold = FanfoldWindow(store=store, window=100_000)
         kept = FileSessionManager("t1", storage_dir=str(tmp_path))
         made(fold, Scripted(saying(text)), session_manager=kept)(f"Say {text}.")
         fold.close()
@@ -259,7 +259,7 @@ def test_a_conversation_goes_on_in_a_new_process(tmp_path: Path) -> None:
 
 
 def test_a_session_that_was_kept_without_fanfold_goes_on_with_it(tmp_path: Path) -> None:
-    for plugins in ([], [FanfoldPlugin(window=100_000)], []):
+    for plugins in ([], [FanfoldWindow(window=100_000)], []):
         kept = FileSessionManager("t1", storage_dir=str(tmp_path))
         agent = Agent(Scripted(saying("yes")), plugins=plugins, session_manager=kept, callback_handler=None)
         agent("Well?")
@@ -267,7 +267,7 @@ def test_a_session_that_was_kept_without_fanfold_goes_on_with_it(tmp_path: Path)
 
 
 def test_going_back_in_time_forks() -> None:
-    fold, script = FanfoldPlugin("t1", window=100_000), Scripted(*map(saying, ("one", "two", "three")))
+    fold, script = FanfoldWindow("t1", window=100_000), Scripted(*map(saying, ("one", "two", "three")))
     agent = made(fold, script)
     agent("first")
     before = list(agent.messages)
@@ -279,7 +279,7 @@ def test_going_back_in_time_forks() -> None:
 
 
 def test_a_retry_sends_the_same_and_records_nothing_twice() -> None:
-    fold = FanfoldPlugin("t1")
+    fold = FanfoldWindow("t1")
     turns = [Turn(calls=[("look", {"number": 1})]), Fail.server_error(), Turn("Done.")]
     with Provider(turns) as provider:
         client = {"base_url": provider.openai_base_url, "api_key": "any", "max_retries": 0}
@@ -295,7 +295,7 @@ def test_a_retry_sends_the_same_and_records_nothing_twice() -> None:
 
 def test_a_sub_agent_has_a_session_of_its_own(tmp_path: Path) -> None:
     store = f"sqlite:{tmp_path / 'a.db'}"
-    fold = FanfoldPlugin(store=store, window=100_000)
+    fold = FanfoldWindow(store=store, window=100_000)
     inner = made(fold, Scripted(saying("found"), saying("again")), name="seeker", agent_id="seeker")
     use = [{"toolUse": {"toolUseId": f"c{n}", "name": "seeker", "input": {"input": "Seek."}}} for n in (1, 2)]
     kept = FileSessionManager("t1", storage_dir=str(tmp_path))
@@ -310,13 +310,13 @@ def test_a_sub_agent_has_a_session_of_its_own(tmp_path: Path) -> None:
 
 def test_an_agent_without_tools_is_offered_none() -> None:
     script = Scripted(saying("Hello."))
-    made(FanfoldPlugin(window=100_000), script, ())("Hello?")
+    made(FanfoldWindow(window=100_000), script, ())("Hello?")
     assert script.offered == [[]]
 
 
 def test_an_agent_without_a_manager_of_its_own_keeps_all_messages() -> None:
     script = Scripted(*(calling(number) for number in range(60)), saying("Done."))
-    agent = made(FanfoldPlugin(window=100_000), script)
+    agent = made(FanfoldWindow(window=100_000), script)
     agent("Look.")
     assert len(agent.messages) == 122
 
@@ -335,7 +335,7 @@ def test_an_agent_without_a_manager_of_its_own_keeps_all_messages() -> None:
 def test_a_manager_that_shortens_too_is_told(
     more: Any, warned: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made(FanfoldPlugin(), Scripted(), **more)
+    made(FanfoldWindow(), Scripted(), **more)
     assert ("A manager of Strands is active" in caplog.text) == warned
 
 
@@ -346,7 +346,7 @@ def test_what_a_plug_in_adds_to_each_request_is_sent_and_not_recorded() -> None:
         return context.replace(messages=[*before, last], dynamic_trailing_blocks=1)
 
     script = Scripted(calling(1), saying("Done."))
-    fold = FanfoldPlugin("t1", window=100_000)
+    fold = FanfoldWindow("t1", window=100_000)
     agent = Agent(script, tools=[LOOK], callback_handler=None)
     agent.add_middleware(InvokeModelStage.Input, remind)
     fold.init_agent(agent)
@@ -371,7 +371,7 @@ def test_the_schema_of_a_structured_reply_is_counted() -> None:
     counted = []
     reply = [{"toolUse": {"toolUseId": "c1", "name": "Verdict", "input": {"good": True, "why": "so"}}}]
     for kind, script in ((None, Scripted(saying("Yes."))), (Verdict, Scripted(reply))):
-        fold = FanfoldPlugin("t1", window=100_000)
+        fold = FanfoldWindow("t1", window=100_000)
         made(fold, script)("Well?", structured_output_model=kind)
         with fold.session("t1/default") as chat:
             counted.append(chat.sent(0)[0].tokens)
@@ -391,7 +391,7 @@ def test_claude_works_through_a_long_run_with_thinking_and_without(thinking: Any
         client = {"base_url": provider.anthropic_base_url, "api_key": "any"}
         params = {"params": {"thinking": thinking}} if thinking else {}
         model = AnthropicModel(client_args=client, model_id="claude-sonnet-4-5", max_tokens=4_000, **params)
-        agent = made(FanfoldPlugin(window=16_000), model)
+        agent = made(FanfoldWindow(window=16_000), model)
         assert str(agent("Look.")).strip() == "Done."
         assert provider.rejected == []
         assert max(request.tokens for request in provider.requests) <= 16_000
