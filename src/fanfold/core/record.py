@@ -159,11 +159,13 @@ class Sent(msgspec.Struct, frozen=True, gc=False, tag="sent", omit_defaults=True
     """The tools that wait until they are needed, and were needed here."""
 
 
-class Billed(msgspec.Struct, frozen=True, tag="billed"):
+class Billed(msgspec.Struct, frozen=True, tag="billed", omit_defaults=True):
     """What the provider counted for a request."""
 
     sent: int
     usage: TokenUsage
+    missed: str = ""
+    """Why the provider says that its cache missed, where it was asked for that."""
 
 
 class Taught(msgspec.Struct, frozen=True, tag="taught", omit_defaults=True):

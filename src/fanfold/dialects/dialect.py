@@ -42,6 +42,8 @@ class Reply(msgspec.Struct, frozen=True):
     """The provider's name for this reply."""
     recalled: tuple[str, ...] = ()
     """The calls that the session answered itself, because they only look something up again."""
+    missed: str = ""
+    """Why the provider says that its prompt cache missed, in its word, where it was asked for that."""
 
     @property
     def text(self) -> str:
@@ -297,6 +299,13 @@ def reply_limit(params: Any) -> int | None:
             return limit  # type: ignore[no-any-return]
         most = limit if most is None else max(most, limit)
     return most
+
+
+def told_miss(reason: Any, tokens: Any) -> str:
+    """What a provider says about a miss of its cache: its reason, and how many tokens it concerns."""
+    if not isinstance(reason, str):
+        return ""
+    return f"{reason}, {tokens:,} tokens" if isinstance(tokens, int) else reason
 
 
 def prompt_params(params: Any) -> dict[str, Any]:

@@ -41,6 +41,7 @@ from fanfold.gateway.identity import Identity, identify
 from fanfold.gateway.keys import Holder
 from fanfold.gateway.responses import is_kept
 from fanfold.gateway.shelf import Shelf
+from fanfold.session.cache import CacheUse
 from fanfold.session.pool import Lease, Pool
 from fanfold.session.request import SentRequest
 from fanfold.session.session import Session
@@ -310,6 +311,12 @@ class Conversations:
         asked = managed.asked
         if asked.dialect == "openai.responses" and is_kept(asked.body):
             self._shelf.put(managed.holder.tenant, id, managed.name)
+
+    def missed(self, managed: Managed) -> CacheUse | None:
+        """What broke the provider's cache for the last request, if anything did."""
+        with self._lease(managed.name, managed.holder, managed.asked) as chat:
+            use = chat.cache()
+        return use if use.broken is not None and use.again else None
 
     def close(self) -> None:
         """Close all sessions, and the store."""

@@ -14,6 +14,8 @@ _HELP = {
     "hidden_rounds": "Rounds in which the model looked something up again.",
     "client_compactions": "Times a client compacted, and got a reference instead.",
     "tokens_after": "Tokens of requests as they were sent on.",
+    "cache_misses": "Replies that read less than half of their prompt from the provider's cache, by what broke it.",
+    "cache_missed_tokens": "Tokens that were sent before and had to be read afresh, by what broke the cache.",
     "upstream_failures": "Requests that found no upstream, or lost it.",
     "streams_cut": "Streams that broke off, by who broke them off.",
 }

@@ -111,13 +111,26 @@ async def record(gateway: Gateway, managed: Managed, heard: Overheard) -> Reply 
         work = partial(conversations.receive, managed, body)
     else:
         return None
+    reply: Reply | None = None
     try:
         async with gateway.turn(managed.holder.tenant, managed.name):
-            return await WORK.run(work)
+            reply = await WORK.run(work)
+            await _count_miss(gateway, managed, reply)
     except Exception as error:
         gateway.metrics.add("bypassed", reason="not recorded")
         _LOG.warning("A reply in %s could not be recorded: %s.", managed.name, type(error).__name__)
-        return None
+    return reply
+
+
+async def _count_miss(gateway: Gateway, managed: Managed, reply: Reply | None) -> None:
+    """Count what broke the provider's cache. Looking for it takes time, so only where a bill shows a miss."""
+    usage = reply.usage if reply is not None else None
+    if usage is None or 2 * usage.cache_read >= usage.prompt:
+        return
+    use = await WORK.run(there(gateway.conversations).missed, managed)
+    if use is not None and use.broken is not None:
+        for name, amount in (("cache_misses", 1), ("cache_missed_tokens", use.again)):
+            gateway.metrics.add(name, amount, cause=use.broken.cause, by=use.broken.by)
 
 
 def there(conversations: Conversations | None) -> Conversations:

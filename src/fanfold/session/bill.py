@@ -48,7 +48,7 @@ def record_bill(state: State, reply: Reply, sent: Sent) -> TokenUsage | None:
     if number in state.log.bills:
         return None
     if reply.usage.prompt > 0:
-        state.write(Billed(number, reply.usage))
+        state.write(Billed(number, reply.usage, reply.missed))
         tell_bill(reply.usage, state.dialect.name, state.terms.model)
     return reply.usage
 

@@ -49,6 +49,8 @@ KEPT_FOR = {"anthropic": 300.0, "openai.chat": 600.0, "openai.responses": 600.0,
 """Seconds for which each provider keeps a prompt that nobody uses; an hour where the marks that were sent say so."""
 SOONEST = min(KEPT_FOR.values())
 _HOUR = 3600.0
+_LIFETIMES = {"5m": 300.0, "30m": 1800.0, "1h": _HOUR, "12h": 12 * _HOUR, "24h": 24 * _HOUR}
+"""How long a prompt is kept, in the words of the marks and parameters that say so."""
 LEAST = 1_024
 """Tokens of the shortest prompt that is cached, where the table of models does not say."""
 _STEP = 128
@@ -66,6 +68,7 @@ _HARMLESS = frozenset(
             "seed",
         ),
         *("stop", "stop_sequences", "stream", "stream_options", "store", "user", "metadata", "service_tier"),
+        *("diagnostics", "prompt_cache_options", "prompt_cache_retention", "safety_identifier", "timeout"),
     }
 )
 """Parameters that no provider makes a part of the prompt."""
@@ -103,6 +106,8 @@ class CacheUse(msgspec.Struct, frozen=True, kw_only=True):
     """What broke the cache; None where all that was sent before was read from it."""
     cost: float | None
     """What the miss cost, in dollars; None where no price is known."""
+    told: str = ""
+    """What the provider itself says about the miss, in its word, where it was asked for that."""
 
     def __str__(self) -> str:
         read = "–" if self.read is None else f"{self.read:,}"
@@ -129,7 +134,10 @@ def cache(state: State, number: int = -1) -> CacheUse:
     if missed > max(_STEP, could // 50):
         broken = broken or _unbroken(state, last, now, could, model)
         again += missed
-    return _use(at, now, usage, could, again if broken else 0, broken, model)
+    told = state.log.bills[at].missed if at in state.log.bills else ""
+    if told and broken is not None and broken.cause == "provider":
+        broken = replace(broken, what=f"{broken.what}; the provider says: {told}")
+    return replace(_use(at, now, usage, could, again if broken else 0, broken, model), told=told)
 
 
 def tell_break(state: State) -> None:
@@ -294,14 +302,22 @@ def _unmarked(value: Any) -> Any:
 
 def _moved_marks(log: Log, last: Sent, now: Sent) -> Break | None:
     """A cache mark of the caller's that stands elsewhere, lasts for another time, or is gone."""
-    if last.params.get("cache_control") != now.params.get("cache_control"):
-        told = [to_json(sent.params.get("cache_control")) for sent in (last, now)]
-        return Break("marks", "caller", "cache_control", f"{told[0]} became {told[1]}")
+    for name in ("cache_control", "prompt_cache_options", "prompt_cache_retention"):
+        one, two = (_without_comparison(sent.params.get(name)) for sent in (last, now))
+        if one != two:
+            return Break("marks", "caller", name, f"{to_json(one)} became {to_json(two)}")
     old, new = log.frame(last.version), log.frame(now.version)
     for where, one, two in (("tools", old.tools, new.tools), ("system", _wires(old), _wires(new))):
         if one != two and _unmarked(one) == _unmarked(two):
             return Break("marks", "client", where, "its cache marks stand elsewhere")
     return None
+
+
+def _without_comparison(options: Any) -> Any:
+    """What was said about the cache, without the response that OpenAI is to compare with."""
+    if not isinstance(options, Mapping):
+        return options
+    return {name: value for name, value in options.items() if name != "comparison_response_id"} or None
 
 
 def _wires(frame: Frame) -> list[Any]:
@@ -391,14 +407,18 @@ def _unbroken(state: State, last: Sent, now: Sent, could: int, model: Model | No
         return Break("short", "provider", what=f"no prompt below {least:,} tokens is cached")
     if moved := _moved_marks(state.log, last, now):
         return moved
-    silence, kept = now.time - last.time, kept_for(state)
+    silence, kept = now.time - last.time, kept_for(state, last)
     if last.time and silence >= kept:
         return Break("expired", "time", what=f"{silence:,.0f} s of silence; it is kept for {kept:,.0f}")
     return Break("provider", "provider", what="the prompt was the same, and in time")
 
 
-def kept_for(state: State) -> float:
-    """Seconds for which this session's provider keeps a prompt that nobody uses."""
+def kept_for(state: State, sent: Sent | None = None) -> float:
+    """Seconds for which this session's provider keeps a prompt that nobody uses: the last one, or that of a request."""
+    if sent is None:
+        sent = state.log.sent[-1] if state.log.sent else None
+    if sent is not None and (kept := _asked_for(sent.params)):
+        return kept
     bills = state.log.bills
     newest = bills[max(bills)].usage if bills else TokenUsage()
     if newest.cache_write_1h or (
@@ -406,3 +426,11 @@ def kept_for(state: State) -> float:
     ):
         return _HOUR
     return KEPT_FOR.get(state.dialect.name, _HOUR)
+
+
+def _asked_for(params: Mapping[str, Any]) -> float | None:
+    """Seconds for which a request asks that its prompt be kept, if it says so."""
+    places = (params.get("cache_control"), params.get("prompt_cache_options"))
+    told = [place.get("ttl") for place in places if isinstance(place, Mapping)]
+    found = (_LIFETIMES.get(str(text)) for text in (*told, params.get("prompt_cache_retention")))
+    return next(filter(None, found), None)

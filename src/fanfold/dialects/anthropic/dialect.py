@@ -95,7 +95,8 @@ class AnthropicMessages(ProviderDialect):
             if isinstance(block, dict):
                 block.pop("parsed_output", None)  # the SDK adds it, and the provider does not take it back
         message = reading.read({"role": "assistant", "content": content}, "response")
-        return Reply((message,), billed_usage(body.get("usage")), body.get("stop_reason"))
+        usage, stop = billed_usage(body.get("usage")), body.get("stop_reason")
+        return Reply((message,), usage, stop, missed=reading.read_miss(body))
 
 
 def _frame_items(items: Any) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from fanfold.core.errors import BadMessage
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking, Wire
-from fanfold.dialects.dialect import SPEAKERS, read_role
+from fanfold.dialects.dialect import SPEAKERS, read_role, told_miss
 from fanfold.dialects.rules import Body
 from fanfold.text.json_text import to_json
 
@@ -68,6 +68,14 @@ def _document(source: Any, title: Any) -> Document | None:
         case {"type": "url", "url": str(url)}:
             return Document(url=url, name=name)
     return None
+
+
+def read_miss(body: Body) -> str:
+    """Why the prompt cache missed, where a response has diagnostics that say so."""
+    match body.get("diagnostics"):
+        case {"cache_miss_reason": {"type": reason, **more}}:
+            return told_miss(reason, more.get("cache_missed_input_tokens"))
+    return ""
 
 
 def is_own(message: Message) -> bool:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from fanfold.core.message import Message, Opaque
-from fanfold.dialects.anthropic.read import ASKS, kind, read
+from fanfold.dialects.anthropic.read import ASKS, kind, read, read_miss
 from fanfold.dialects.dialect import CUT, Reply, cut_call, cut_thinking, plain
 from fanfold.dialects.rules import Body
 from fanfold.tokens.usage import billed_usage
@@ -70,6 +70,7 @@ class MessageEvents:
     def _restart(self, opened: Body) -> None:
         self._blocks: dict[int, ContentBlock] = {}
         self._usage: Body = dict(_object(opened.get("usage")))
+        self._missed = read_miss(opened)
         self._stop: str | None = None
         self.complete = False
         """Whether the provider said that this was the end."""
@@ -90,6 +91,7 @@ class MessageEvents:
                     self._blocks[at].close()
             case {"type": "message_delta"} as last:
                 self._stop = _object(last.get("delta")).get("stop_reason") or self._stop
+                self._missed = self._missed or read_miss(last) or read_miss(_object(last.get("delta")))
                 told = _object(last.get("usage"))
                 self._usage.update((key, value) for key, value in told.items() if value is not None)
             case {"type": "message_stop"}:
@@ -104,7 +106,8 @@ class MessageEvents:
         messages = [read({"role": "assistant", "content": whole}, "stream")] if said else []
         if broken:
             messages.append(Message("assistant", broken))
-        return Reply(tuple(messages), billed_usage(self._usage), self._stop if self.complete else "cut")
+        stop = self._stop if self.complete else "cut"
+        return Reply(tuple(messages), billed_usage(self._usage), stop, missed=self._missed)
 
 
 def _words(given: Any) -> str:

@@ -9,7 +9,7 @@ from fanfold.core.errors import BadMessage
 from fanfold.core.message import Message, Text, Wire
 from fanfold.core.record import Frame
 from fanfold.core.view import Violation
-from fanfold.dialects.dialect import Assembly, Context, Marks, Reply, SplitRequest, plain
+from fanfold.dialects.dialect import Assembly, Context, Marks, Reply, SplitRequest, plain, told_miss
 from fanfold.dialects.openai import OpenAIDialect
 from fanfold.dialects.responses import references, rules
 from fanfold.dialects.responses.facts import FACTS
@@ -85,7 +85,10 @@ class OpenAIResponses(OpenAIDialect):
         id, status, details = body.get("id"), body.get("status"), body.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else None
         stop = reason or (status if isinstance(status, str) else None)
-        return Reply(messages, billed_usage(body.get("usage")), stop, id if isinstance(id, str) else None)
+        usage, found = billed_usage(body.get("usage")), body.get("prompt_cache_diagnostics")
+        told = found if isinstance(found, dict) and found.get("type") == "cache_miss" else {}
+        missed = told_miss(told.get("reason"), told.get("cache_missed_tokens"))
+        return Reply(messages, usage, stop, id if isinstance(id, str) else None, missed=missed)
 
     def assembly(self) -> Assembly:
         """A place to collect a stream of events."""

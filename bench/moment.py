@@ -1,0 +1,118 @@
+"""The right moment: how many reductions come where a piece of work has just ended, and what that costs.
+
+python -m bench.moment FOLDER… --window 32k
+
+Each conversation is replayed with the default, and with the default that takes no notice of boundaries. A reduction
+is at a boundary if it is made for a request before which something ended (`strategies/moment.py` says what), or after
+a silence in which the provider forgot the prompt.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from bench.peers.__main__ import sampled, tight
+from fanfold.cli.sizes import size
+from fanfold.core.budget import Budget
+from fanfold.core.plan import Outcome
+from fanfold.core.view import View
+from fanfold.replay import Shown, Trace, play
+from fanfold.replay.player import SessionPlayer
+from fanfold.strategies import auto
+from fanfold.strategies.auto import _END, _PAYS, _START, Auto, _at, _may_go
+from fanfold.strategies.handover.tools import tools_with
+from fanfold.strategies.moment import boundary
+
+TABLE = tools_with(None)
+"""The tools by which what ended is recognised."""
+
+
+class Careless(Auto, frozen=True):
+    """The default as it would be without moments: it starts at its start, whatever has just happened."""
+
+    def due(self, view: View, budget: Budget) -> bool:
+        """Whether the view has grown so far, and enough of it could go."""
+        start, end = (_at(shares, self.thrift, view, budget) for shares in (_START, _END))
+        return view.tokens >= start and _may_go(view) >= _PAYS * (start - end)
+
+
+class Watcher(SessionPlayer):
+    """A session that notes before which requests it reduces, and what had just ended there."""
+
+    def __init__(self, trace: Trace, window: int, chosen: Auto) -> None:
+        super().__init__(trace, window, (chosen,), on_edit=self.note)
+        self.ends: list[str] = []
+        self.reduced = False
+
+    def note(self, outcome: Outcome) -> None:
+        """A reduction was made."""
+        self.tally.count_edits(outcome)
+        self.reduced = True
+
+    def show(self, count: int) -> Shown:
+        """The request after so many messages."""
+        before, self.reduced = self._now, False
+        told = self.trace.request(count)
+        self.chat.merge(told)
+        view = self.chat.view()
+        shown = super().show(count)
+        if self.reduced:
+            silent = before and self._now - before >= 300
+            self.ends.append(boundary(view, TABLE) or ("silence" if silent else "nothing"))
+        return shown
+
+
+class Measured(NamedTuple):
+    """What one conversation came to."""
+
+    ends: tuple[str, ...]
+    cost: float
+    over: int
+    requests: int
+
+
+def measure(trace: Trace, window: int, chosen: Auto) -> Measured:
+    """Replay a conversation."""
+    players: list[Watcher] = []
+
+    def made(trace: Trace, window: int) -> Watcher:
+        players.append(Watcher(trace, window, chosen))
+        return players[-1]
+
+    played = play(trace, "moment", window, made)
+    return Measured(tuple(players[0].ends), played.score.cost, played.score.over, played.score.calls)
+
+
+def tell(name: str, found: Sequence[Measured]) -> None:
+    """Print what all conversations came to."""
+    ends = Counter(end for one in found for end in one.ends)
+    count = sum(ends.values())
+    share = 1 - ends["nothing"] / count if count else 1.0
+    cost, over = sum(one.cost for one in found), sum(one.over for one in found)
+    kinds = ", ".join(f"{kind} {many}" for kind, many in ends.most_common())
+    print(
+        f"{name:10} {count:5,} reductions, {share:6.1%} at a boundary; cost {cost / 1e6:.3f} M; {over} over ({kinds})"
+    )
+
+
+@click.command
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--window", type=size, default="32k", show_default=True)
+@click.option("--sample", type=click.IntRange(1))
+def main(folders: tuple[Path, ...], window: int, sample: int | None) -> None:
+    """Print the share of reductions at a boundary, and the cost with and without."""
+    found = [one for folder in folders for one in sampled(folder, sample) if tight(one, window)]
+    usual = auto()
+    careless = Careless(usual.thrift, usual.steps, refs=usual.refs, table=usual.table)
+    print(f"{len(found)} conversations come near a window of {window:,} tokens")
+    for name, chosen in (("moment", usual), ("careless", careless)):
+        tell(name, [measure(trace, window, chosen) for trace in found])
+
+
+if __name__ == "__main__":
+    main()
