@@ -20,8 +20,8 @@ def ask(gate, said, system):
 def test_a_client_that_changes_its_system_prompt_is_counted_with_the_tokens_it_cost():
     with Provider(lambda _: Turn("I look."), cache_minimum=256) as provider, Gate(provider.url) as gate:
         said = [{"role": "user", "content": "Where is the bug? " * 100}]
-        for system in (SYSTEM, SYSTEM, SYSTEM.replace("17", "18")):
-            said = ask(gate, said, system)
+        for day in ("17", "17", "18", "18"):
+            said = ask(gate, said, SYSTEM.replace("17", day))
         metrics = gate.send("GET", "/metrics")[2].decode()
     assert 'fanfold_cache_misses_total{by="client",cause="system"} 1' in metrics
     missed = next(
