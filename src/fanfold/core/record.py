@@ -160,12 +160,11 @@ class Sent(msgspec.Struct, frozen=True, gc=False, tag="sent", omit_defaults=True
 
 
 class Billed(msgspec.Struct, frozen=True, tag="billed", omit_defaults=True):
-    """What the provider counted for a request."""
+    """What the provider counted for a request, and why it says that its cache missed, if it was asked for that."""
 
     sent: int
     usage: TokenUsage
     missed: str = ""
-    """Why the provider says that its cache missed, where it was asked for that."""
 
 
 class Taught(msgspec.Struct, frozen=True, tag="taught", omit_defaults=True):
@@ -198,11 +197,10 @@ class Looked(msgspec.Struct, frozen=True, tag="looked"):
 
 
 class Spent(msgspec.Struct, frozen=True, tag="spent", omit_defaults=True):
-    """What asking models for summaries was billed in one reduction."""
+    """What asking models for summaries was billed in one reduction; the cost is in dollars, as far as it is known."""
 
     usage: TokenUsage
     cost: float = 0.0
-    """In dollars, as far as prices are known."""
 
 
 class Replied(msgspec.Struct, frozen=True, tag="replied"):
