@@ -17,6 +17,7 @@ from fanfold.deferral.search import ToolSearch, is_verb
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import Function, Tool, functions, write
 from fanfold.text.cutting import short
+from fanfold.tokens.meter import Meter
 
 FIND = "find_tool"
 NATIVE = "tool_search"
@@ -28,12 +29,19 @@ _SENTENCE = 90
 """Characters of a description that stand in the index at most."""
 _LOADED = 5
 """At most so many tools are loaded by one query; by name, all that were named."""
+_ROOM = 1 / 8
+"""The share of the window that the index takes at most, as far as it can be told in brief."""
 _NEAR = 0.5
 """A tool is loaded beside the best one if it scores at least this share of that."""
 _HEADING = (
     "Besides the tools that you have, there are those in this list. Load one before you call it, with "
     f'{FIND}(name="…"), or describe what it should do with {FIND}(query="…"). Then call it like any other tool.'
 )
+_BRIEF = (
+    "Besides the tools that you have, there are those of the servers below, too many to list. Describe what a tool "
+    f'should do with {FIND}(query="…"), and what is found is loaded. Then call it like any other tool.'
+)
+_OTHERS = "others"
 _SERVER = re.compile(r"(?:mcp__)?(.+?)(?:__|[./:])")
 _LIST = re.compile(r"[\s,;]+")
 _TEXT = {"type": "string"}
@@ -66,8 +74,11 @@ class Catalog:
         """Whether the caller brought a search for tools of its own."""
         self.every = every and not self.searches
         """Whether all tools wait; else only those that the caller marked."""
-        self.waiting = {piece.tool.name: piece for piece in self.pieces if piece.tool and self._waits(piece)}
-        """The tools that wait, by name."""
+        known = Counter(piece.tool.name for piece in self.pieces if piece.tool)
+        alone = (piece for piece in self.pieces if piece.tool and known[piece.tool.name] == 1)
+        self.waiting = {piece.tool.name: piece for piece in alone if piece.tool and self._waits(piece)}
+        """The tools that wait, by name. Nobody could say which one of the same name to load, so those do not."""
+        self._index: Message | None = None
 
     def _waits(self, piece: ToolBody) -> bool:
         flag = piece.body.get(FLAG) if isinstance(piece.body, Mapping) else None
@@ -80,18 +91,29 @@ class Catalog:
         """The tools that wait."""
         return [piece.tool for piece in self.waiting.values() if isinstance(piece.tool, Function)]
 
-    @cached_property
-    def index(self) -> Message:
-        """The list that stands in the system prompt: name and one sentence each, by server."""
-        lines = [_HEADING]
-        grouped: dict[str, list[str]] = {}
-        servers = servers_of(self.waiting)
-        for tool in self.functions:
-            about = first_sentence(tool.description or "")
-            grouped.setdefault(servers[tool.name], []).append(f"{tool.name}: {about}" if about else tool.name)
-        for server in sorted(grouped, key=lambda server: (not server, server)):
-            lines += ["", f"[{server or 'others'}]", *sorted(grouped[server])]
-        return Message("system", (Text("\n".join(lines)),))
+    def index(self, room: int, meter: Meter) -> Message:
+        """The list that stands in the system prompt: name and one sentence each, by server.
+
+        Where that takes more than its share of the room, it has names only; and where these do, how many there are.
+        """
+        if self._index is None:
+            self._index = self._write_index(_ROOM * room, meter)
+        return self._index
+
+    def _write_index(self, room: float, meter: Meter) -> Message:
+        grouped = self._by_server()
+        for lines in (_sentences(grouped), _names(grouped)):
+            told = _system((_HEADING, *lines))
+            if meter.message(told) <= room:
+                return told
+        return _system((_BRIEF, "", *_counts(grouped)))
+
+    def _by_server(self) -> dict[str, list[Function]]:
+        """The tools that wait, in the order of their names; those of no server last."""
+        servers, grouped = servers_of(self.waiting), dict[str, list[Function]]()
+        for tool in sorted(self.functions, key=lambda tool: tool.name):
+            grouped.setdefault(servers[tool.name], []).append(tool)
+        return dict(sorted(grouped.items(), key=lambda group: (not group[0], group[0])))
 
     @cached_property
     def search(self) -> ToolSearch:
@@ -130,6 +152,28 @@ class Catalog:
     def finder(self) -> list[ToolBody]:
         """`find_tool` as this dialect defines it."""
         return list(_pieces(Frame((), write((DEFINITION,), self.dialect)[0], self.dialect), self.dialect))
+
+
+def _system(lines: Iterable[str]) -> Message:
+    return Message("system", (Text("\n".join(lines)),))
+
+
+def _sentences(grouped: Mapping[str, Sequence[Function]]) -> Iterator[str]:
+    for server, tools in grouped.items():
+        yield from ("", f"[{server or _OTHERS}]")
+        for tool in tools:
+            about = first_sentence(tool.description or "")
+            yield f"{tool.name}: {about}" if about else tool.name
+
+
+def _names(grouped: Mapping[str, Sequence[Function]]) -> Iterator[str]:
+    for server, tools in grouped.items():
+        yield from ("", f"[{server or _OTHERS}]", ", ".join(tool.name for tool in tools))
+
+
+def _counts(grouped: Mapping[str, Sequence[Function]]) -> Iterator[str]:
+    for server, tools in grouped.items():
+        yield f"{server or _OTHERS}: {len(tools):,} tools"
 
 
 def _is_search(body: Any) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from fanfold.core.errors import BadArguments
 from fanfold.core.message import Call, Message, Opaque, Result, Text
 from fanfold.core.record import Frame
 from fanfold.core.view import Row
@@ -78,8 +79,11 @@ class Deferral:
         if not catalog.every or self.terms.share is None:
             return True
         schemas = self.meter.frame(catalog.rebuild(catalog.waiting.values()))
-        index = self.meter.frame(catalog.rebuild(catalog.finder, catalog.index))
+        index = self.meter.frame(catalog.rebuild(catalog.finder, self._index(catalog)))
         return schemas > max(index, self.terms.share * self.terms.window)
+
+    def _index(self, catalog: Catalog) -> Message:
+        return catalog.index(self.terms.window, self.meter)
 
     def offer(self, frame: Frame, rows: Sequence[Row], forced: str | None = None) -> Offer | None:
         """What a request of these rows offers; None where no tool waits.
@@ -114,7 +118,7 @@ class Deferral:
         if not catalog.every:
             return self._marked_by_caller(catalog, plain, referenced)
         ready = [piece for piece in catalog.pieces if not _waits(piece, catalog)]
-        shown, index = [*ready, *catalog.finder, *map(_unmark, plain)], catalog.index
+        shown, index = [*ready, *catalog.finder, *map(_unmark, plain)], self._index(catalog)
         if not self.native:
             both = catalog.rebuild(
                 [*shown, *(catalog.waiting[name] for name in dict.fromkeys(referenced))], index
@@ -159,7 +163,7 @@ class Deferral:
     def answer(self, frame: Frame, call: Call) -> Message:
         """The message that answers a call of `find_tool`, and by that loads what it finds."""
         catalog = self.catalog(frame)
-        names = catalog.find(call.args if isinstance(call.args, Mapping) else {"query": call.raw})
+        names = catalog.find(_arguments(call) or {"query": call.raw})
         if call.name == NATIVE and self.dialect.name == RESPONSES:
             tools = [_mark(catalog.waiting[name]).body for name in names]
             head = {"type": "tool_search_output", "call_id": call.id, "execution": "client"}
@@ -180,11 +184,20 @@ class Deferral:
         piece = self.catalog(frame).waiting.get(call.name)
         if piece is None or call.name in loaded or not isinstance(piece.tool, Function):
             return None
-        why = misfit(piece.tool, call.args)
+        given = _arguments(call)
+        why = "they are no JSON object" if given is None else misfit(piece.tool, given)
         if not why:
             return None
         text = f"{call.name} was not loaded, and these arguments do not fit ({why}). It is loaded now: call it again."
         return Message("tool", (Result(call.id, (Text(text),), False, call.name),))
+
+
+def _arguments(call: Call) -> Mapping[str, Any] | None:
+    """What a call was given; None where the model wrote something else than an object."""
+    try:
+        return call.args
+    except BadArguments:
+        return None
 
 
 def _waits(piece: ToolBody, catalog: Catalog) -> bool:
