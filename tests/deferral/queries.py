@@ -1,7 +1,7 @@
-"""Queries that were written from the descriptions of the tools, after the words of the search were chosen.
+"""Queries that were written from the descriptions of the tools, after the first words of the search were chosen.
 
-What the search misses here stays missed until a principle of its own finds it. A word that is added because of one of
-these queries would make the figure worthless.
+The dictionary of the search was widened since by somebody who had seen which of these it missed. So they say how good
+it is with words that it knows; `unseen.py` says how good it is with others.
 """
 
 from __future__ import annotations

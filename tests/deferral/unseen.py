@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Tools and queries that were written before the search got its dictionary, and never looked at while that was made.
+"""Tools and hard queries that were written, by the same hand, before the words of the search were widened.
 
 They are judged as a whole: no word may be added to the search because of one of these queries.
 """

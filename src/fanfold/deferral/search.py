@@ -34,62 +34,92 @@ _HARMLESS = 0.02
 _EVERYWHERE = (
     "a all an and any are as at be by can do every for from given has have how i if in into is it its me my need of "
     "on one or our out please so some that the their them then there these this to tool tools up use used "
-    "using want we what when which who will with you your の を に は が で と する した して "
+    "using want we who will with you your の を に は が で と する した して "
 )
 _STOPWORDS = frozenset(_EVERYWHERE.split())
 _KINDRED = (
-    "create add new make open insert register save book schedule compose 作成 追加 登録 新規",
-    "delete remove drop erase discard destroy trash 削除 消去",
-    "list show enumerate browse 一覧 表示",
-    "get fetch read retrieve view load look obtain see 取得 閲覧 読む",
-    "search find query lookup locate seek grep 検索 探す",
-    "update edit change modify alter set adjust reschedule 更新 編集 変更",
-    "send post mail deliver submit publish 送信 投稿",
-    "run execute start launch trigger invoke perform 実行 開始",
-    "stop cancel abort terminate end kill 停止 中止",
-    "close resolve finish complete done 完了",
-    "move rename relocate transfer 移動",
-    "copy duplicate clone replicate 複製 コピー",
-    "join merge combine unite 結合",
-    "issue ticket bug task problem 課題 チケット",
+    "create add new make open insert register save book schedule compose set-up file-a 作成 作る 作り 追加 登録 新規 起票",
+    "delete remove drop erase discard destroy trash clear wipe rm get-rid 削除 消去 消す 除去",
+    "list show enumerate browse what which ls overview 一覧 表示",
+    "get fetch read retrieve view load look obtain see show display find-out check cat 取得 閲覧 読む 読み 見る 確認",
+    "search find query lookup locate seek grep look-up 検索 探す 調べ 探し",
+    "update edit change modify alter set adjust reschedule replace 更新 編集 変更 変え 直す",
+    "send post mail deliver submit publish write share 送信 投稿 送る 送り",
+    "run execute start launch trigger invoke perform begin carry-out turn-on activate enable 実行 開始 始め 起動",
+    "stop cancel abort terminate end kill halt pause call-off turn-off deactivate disable 停止 中止 止め 解約 取消",
+    "close resolve finish complete done 完了 終了",
+    "move rename relocate transfer mv 移動 改名",
+    "copy duplicate clone replicate cp 複製 コピー",
+    "join merge combine unite 結合 マージ",
+    "approve accept confirm allow sign-off 承認 許可",
+    "decline reject refuse deny 却下 拒否",
+    "restore undo revert rollback recover reset 復元 戻す",
+    "assign delegate hand-over allocate 割り当て 担当",
+    "invite add bring 招待",
+    "issue ticket bug task problem defect イシュー 課題 チケット 不具合",
     "pull pr プルリクエスト",
     "request pr リクエスト",
     "repository repo project リポジトリ",
-    "file document doc ファイル 文書",
-    "folder directory dir path フォルダ フォルダー ディレクトリ",
+    "file document doc attachment ファイル 文書 書類 ドキュメント",
+    "content inside body text 中身 内容 本文",
+    "folder directory dir path mkdir subfolder フォルダ フォルダー ディレクトリ",
+    "create mkdir touch",
     "message chat dm text メッセージ",
     "mail email inbox letter メール",
-    "comment reply note remark annotation コメント 返信",
-    "user person member people account assignee ユーザー メンバー 担当者",
+    "draft 下書 ドラフト",
+    "comment reply note remark annotation answer コメント 返信",
+    "user person member people account assignee somebody someone anybody colleague attendee everybody "
+    "ユーザー メンバー 担当者 全員 社員",
+    "customer client buyer 顧客 お客",
     "channel room conversation チャンネル",
-    "page site url web website ページ",
-    "picture image photo screenshot 画像 写真",
-    "table sheet spreadsheet grid 表 シート",
+    "page site url web website ページ 画面",
+    "picture image photo screenshot 画像 写真 スクリーンショット",
+    "table sheet spreadsheet grid 表 シート テーブル",
     "row record entry item 行 レコード",
     "event meeting appointment calendar schedule 予定 会議 カレンダー",
-    "click press tap push クリック",
+    "schedule later tomorrow tonight morning evening weekly daily remind 予約 明日",
+    "time hour when slot date 時間 日時",
+    "free available vacant 空き",
+    "click press tap push hit クリック",
     "type fill enter key input 入力",
     "database db sql データベース",
     "branch fork ブランチ",
     "label tag category ラベル タグ",
     "attach upload add 添付 アップロード",
-    "write save store put 保存 書く",
-    "download save export ダウンロード 保存",
-    "history log past previous commit 履歴 ログ",
-    "permission access right share 権限 共有",
-    "weather forecast temperature 天気",
+    "write save store put 保存 書く 書き",
+    "download save export ダウンロード 保存 出力",
+    "history log past previous commit latest recent newest last earlier old 履歴 ログ 最近 最新",
+    "version revision edition 版 バージョン",
+    "permission access right share allowed 権限 共有",
+    "weather forecast temperature 天気 温度",
     "navigate go visit open browse load 移動",
     "evaluate run execute eval",
-    "info information detail metadata property size status 情報 詳細",
-    "plan explain analyze why",
-    "summary total sum report count aggregate statistics 集計 合計",
+    "info information detail metadata property size status 情報 詳細 状態",
+    "plan explain analyze why slow",
+    "summary total sum report count aggregate statistics amount how-many how-much 集計 合計 数え",
+    "payment charge pay money bill invoice cost price 支払 決済 料金 請求",
+    "refund reimburse payback 返金",
+    "balance 残高",
+    "place location address position spot 住所 場所",
+    "route direction way 経路 道順",
+    "device machine appliance hardware デバイス 機器",
+    "music song track 音楽",
+    "translate translation language 翻訳",
+    "setting configuration config preference option 設定",
+    "error exception failure fault crash エラー 障害",
+    "test check verify validate テスト 検証",
+    "network http connection api 通信",
+    "review feedback レビュー",
+    "name rename title 名前 名を",
     "work attendance 勤怠 出勤 退勤",
 )
+"""Words that mean the same. Two with a hyphen are a phrase; Japanese ones without katakana have two letters."""
+_PHRASES = tuple(word for group in _KINDRED for word in group.split() if "-" in word)
 
 
 def split_words(text: str) -> list[str]:
     """The words of a text or a name, as they are compared."""
-    found: list[str] = []
+    found = [phrase for phrase in _PHRASES if _spoken(phrase) in text.lower()]
     for word in (*_WORDS.findall(text), *_CAMELS.findall(text)):
         if word.isascii():
             found.append(stem(word.lower()))
@@ -98,6 +128,10 @@ def split_words(text: str) -> list[str]:
         if not word.isascii():
             found += [word[i : i + 2] for i in range(len(word) - 1)]
     return [word for word in found if word not in _STOPWORDS]
+
+
+def _spoken(phrase: str) -> str:
+    return phrase.replace("-", " ") + " "
 
 
 @lru_cache(maxsize=4096)
@@ -124,14 +158,14 @@ def _kin() -> Mapping[str, tuple[str, ...]]:
     for group in _KINDRED:
         first, *_ = group.split()
         for word in group.split():
-            key = stem(word) if word.isascii() else word
+            key = stem(word) if word.isascii() and "-" not in word else word
             found[key] = (*found.get(key, ()), f"={first}")
     return found
 
 
 _MEANINGS = _kin()
 _READING = frozenset(map(stem, ("list", "get", "search", "read", "find", "fetch", "show")))
-_VERBS = 13
+_VERBS = 18
 """So many of the groups are verbs."""
 
 
