@@ -38,7 +38,7 @@ _EVERYWHERE = (
 )
 _STOPWORDS = frozenset(_EVERYWHERE.split())
 _KINDRED = (
-    "create add new make open insert register save book schedule compose set-up file-a 作成 作る 作り 追加 登録 新規 起票",
+    "create add new make open insert register save book schedule compose set-up file-a 作成 作る 作り 追加 登録 新規",
     "delete remove drop erase discard destroy trash clear wipe rm get-rid 削除 消去 消す 除去",
     "list show enumerate browse what which ls overview 一覧 表示",
     "get fetch read retrieve view load look obtain see show display find-out check cat 取得 閲覧 読む 読み 見る 確認",
