@@ -115,7 +115,7 @@ def _arguments(
     - `store`, `tenant`: `sqlite:agent.db`, `postgresql://…`, or a store (default: `memory`); tenants share nothing.
     - `labels`: what you want to know of it in a list of sessions, such as its client; remembered, never sent.
     - `preset`: a documented system; what is given beside it wins. `profile`: whose threshold of the settings holds.
-    - `strategy`: a function or a name, or a list of them; by default `summarize` with a summarizer, else `auto`.
+    - `strategy`: a function or a name, or a list of them; by default `auto`, which tells a story with a summarizer.
     - `fallback`: what is tried when the strategy failed or was not enough.
     - `filters`: what shapes an output when it arrives; by default binary data becomes a note, long output is clipped.
     - `recall`: whether the model gets tools to look up what it no longer sees; by default where there are `tools`.
