@@ -13,7 +13,7 @@ sys.path.insert(0, str(ROOT))
 
 from scripts.test_integrations import environment, variables  # noqa: E402 found from the root
 
-FRAMEWORKS = ("langchain", "openai_agents", "strands")
+FRAMEWORKS = ("langchain", "openai_agents", "strands", "agent_framework")
 COLUMNS = "framework manager steps over broken history trail in-view prompt-tokens cached cost"
 HEAD = "| " + " | ".join(COLUMNS.replace("-", "_").split()).replace("_", " ") + " |\n"
 HEAD += "|---|---|--:|--:|--:|---|--:|--:|--:|--:|--:|"
