@@ -10,20 +10,21 @@ import fanfold
 from fanfold import Budget
 from fanfold.strategies import digest
 from fanfold.strategies.handover.talk import replaced
+from strategies.blunt_talks import Blunt, blunt
 from strategies.talks import Talk, talk
 
 SEEDS, ROUNDS = 3, 5
-Shown = Callable[[Talk, int, float], tuple[str, int, int]]
+Shown = Callable[[Talk | Blunt, int, float], tuple[str, int, int]]
 
 
-def size_of(made: Talk) -> int:
+def size_of(made: Talk | Blunt) -> int:
     """Tokens of the whole history."""
     with fanfold.open("whole", window=10_000_000) as chat:
         chat.merge(made.messages)
         return chat.view().tokens
 
 
-def lived(made: Talk, size: int, share: float) -> tuple[str, int, int]:
+def lived(made: Talk | Blunt, size: int, share: float) -> tuple[str, int, int]:
     """A talk in a window of a share of its history: what is shown at its end, its tokens, how often it was reduced."""
     with fanfold.open("run", window=int(share * size)) as chat:
         for message in made.messages:
@@ -35,7 +36,7 @@ def lived(made: Talk, size: int, share: float) -> tuple[str, int, int]:
         return "\n".join(one.text for one in view.messages), view.tokens, len(chat._state.log.decisions)
 
 
-def compacted(made: Talk, size: int, share: float) -> tuple[str, int, int]:
+def compacted(made: Talk | Blunt, size: int, share: float) -> tuple[str, int, int]:
     """The same in a wide window, reduced in five rounds to that share."""
     budget = Budget(window=size + 1_000, reserve=0, trigger=0.9, target=share * size / (size + 1_000))
     with fanfold.open("run", budget=budget, strategy=digest()) as chat:
@@ -66,6 +67,54 @@ def test_what_people_state_survives_and_changed_values_resolve_to_the_newest(
             resolved += sum(new in text and old not in text for old, new in made.changed)
     assert kept >= least * planted
     assert resolved >= 0.9 * changed
+
+
+@pytest.mark.parametrize("away", [False, True], ids=["in sight", "held out"])
+@pytest.mark.parametrize("show", [pytest.param(lived, marks=pytest.mark.slow), compacted])
+@pytest.mark.parametrize(("share", "least"), [(0.1, 0.8), (0.2, 1.0)])
+def test_what_people_state_without_saying_that_it_matters_survives_too(
+    share: float, least: float, show: Shown, away: bool
+) -> None:
+    kept, planted, resolved, changed = 0, 0, 0, 0
+    for language in ("en", "ja"):
+        for seed in range(SEEDS):
+            made = blunt(seed, language, away=away)
+            size = size_of(made)
+            text, tokens, _ = show(made, size, share)
+            assert tokens <= share * size
+            planted += len(made.planted)
+            kept += sum(value in text for _, value, _ in made.planted)
+            changed += len(made.changed)
+            resolved += sum(new in text and old not in text for old, new in made.changed)
+    assert kept >= least * planted
+    assert resolved >= 0.9 * changed
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        ("Never call extension 12.", "Never call extension 15."),
+        ("My aunt Tamara takes the early train.", "My aunt Rosa takes the early train."),
+        ("Table t1 is full.", "Table t2 is full."),
+        ("Is the rent 500 a month?", "Is the rent 600 a month?"),
+    ],
+)
+def test_what_is_like_an_earlier_sentence_does_not_replace_it(others: tuple[str, str]) -> None:
+    assert replaced(others) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("The rent is 500 a month.", "The rent went up, it is 620 a month."),
+        ("Order 300 chairs.", "Order 280 chairs, that should do."),
+        ("The caterer is Nino.", "We switched caterers, it's Kiri now."),
+        ("銀行の担当はニノです。", "銀行の担当が替わってキリになった。"),
+        ("椅子を30脚注文して。", "椅子は28脚注文して、それで足りる。"),
+    ],
+)
+def test_a_value_is_replaced_however_the_change_is_put(earlier: str, later: str) -> None:
+    assert replaced((earlier, later)) == {earlier}
 
 
 def test_small_talk_goes_first_also_when_it_came_last() -> None:

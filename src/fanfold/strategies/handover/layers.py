@@ -57,13 +57,14 @@ _ITEMS = 2_000
 reduction takes does not grow with the length of a session."""
 _RECOGNISED = 60
 """Characters by which a request is recognised."""
-_FREE = 4
-"""Where the target is out of reach, a layer takes this part of what is free."""
+_FREE = (4, 2)
+"""Where the target is out of reach, a layer takes this part of what is free; in plain talk, where all that is told in
+brief is in one hand-over, the second."""
 _GIVEN = 4
 """So much slower names grow old that came with the person's words: no reference brings them back."""
 _USER = 0.5
 """What the person's words take of a layer, rules and the first request aside."""
-_SMALL = 4_000
+_SMALL = 6_000
 """Tokens of a window in which what people said needs the room, whatever the target."""
 _SPEECH = 0.75
 """The share of the target that the hand-over of a talk without tools may take."""
@@ -138,9 +139,9 @@ def _forgetful(view: View) -> list[Row]:
 
 
 def _least(room: int, *, plain: bool) -> int:
-    """What may be filled, however low the target is: in a small window, half of it in plain talk."""
+    """What may be filled, however low the target is: in a small window, most of it in plain talk."""
     if plain:
-        return room // 2 if room <= _SMALL else room // 10
+        return 3 * room // 5 if room <= _SMALL else room // 10
     return room // 3
 
 
@@ -249,10 +250,8 @@ def _stretch(
     spare = spare_of(view, budget)
     most = min(most, max(0, spare))
     tight = budget.goal < view.held + most
-    if (
-        tight
-    ):  # the target is out of reach: much of what is free stays free, or the next reduction is due at once
-        most = min(most, spare // _FREE)
+    if tight:  # the target is out of reach: enough stays free, or the next reduction is due at once
+        most = min(most, spare // _FREE[past.plain])
     goal = max(budget.goal, view.held + most)
     tier = _tier(view, budget)
     reserve = most

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fanfold.strategies.handover.facts import Asked
 from fanfold.strategies.handover.sections import Line
-from fanfold.strategies.handover.talk import RULES, names_something, pieces, rank, replaced
+from fanfold.strategies.handover.talk import RULES, lasts, names_something, pieces, rank, replaced
 from fanfold.text.cutting import short
 
 _LONG = 300
@@ -51,8 +51,9 @@ def speech(
         piece.text: number for number, piece in enumerate(found)
     }  # the same words again say nothing new
 
-    def worth(number: int) -> tuple[int, bool, int]:
-        return found[number].rank, names_something(found[number].text), number
+    def worth(number: int) -> tuple[int, bool, bool, int]:
+        text = found[number].text
+        return found[number].rank, names_something(text), lasts(text), number
 
     for number in sorted(newest.values(), key=worth, reverse=True):
         if found[number].cost <= left:
