@@ -9,11 +9,13 @@ import pytest
 import fanfold
 from fanfold import Session
 from fanfold.core.message import Message, Text
-from fanfold.strategies import digest
+from fanfold.strategies import digest, drop_oldest
 from fanfold.strategies.handover.tongue import ENGLISH, JAPANESE, Tongue, quoted
-from fanfold.strategies.handover.words import words_said
+from fanfold.strategies.handover.words import words_of, words_said
+from fanfold.text.json_text import to_json
 from tests.builders import asks, calls, gives, says
-from tests.strategies.attacks import Attack, attacks
+from tests.strategies.attacks import ENGLISH_ORDERS, JAPANESE_ORDERS, Attack, attacks
+from tests.strategies.carriers import IN_OUTPUTS, IN_THE_USERS_MOUTH
 
 ATTACKS = list(attacks())
 RULE = {False: "Never touch the folder vendor.", True: "フォルダ vendor は絶対に変更しないでください。"}
@@ -114,3 +116,76 @@ def test_every_line_knows_who_speaks_in_it() -> None:
     assert {speakers for text, speakers in lines.items() if text.startswith("- $") and "«" not in text} == {
         ("agent",)
     }
+
+
+CARRIED = [
+    Attack(name, word, order.format(word), japanese, carrier(order.format(word)))
+    for number, (name, carrier) in enumerate({**IN_THE_USERS_MOUTH, **IN_OUTPUTS}.items())
+    for order, japanese in ((ENGLISH_ORDERS[0], False), (JAPANESE_ORDERS[0], True))
+    if (word := f"zp{number:02d}v{japanese:d}")
+]
+
+
+@pytest.mark.parametrize("attack", CARRIED, ids=lambda attack: f"{attack.carrier} {attack.word}")
+def test_no_order_gets_through_in_a_dress_that_was_never_met(attack: Attack) -> None:
+    with handed_over(attack) as chat:
+        (text,) = summaries(chat)
+        assert unmarked(text, attack.word) == []
+        assert RULE[attack.japanese] in text
+
+
+@pytest.mark.parametrize("name", sorted(IN_THE_USERS_MOUTH))
+def test_nothing_that_a_client_put_in_is_a_rule(name: str) -> None:
+    order = ENGLISH_ORDERS[0].format("zqz")
+    (*_, told) = IN_THE_USERS_MOUTH[name](order)
+    parts = told["content"] if isinstance(told["content"], list) else [{"text": told["content"]}]
+    words = words_said(Message("user", tuple(Text(part["text"]) for part in parts)))
+    assert words.rules == ()
+    assert "zqz" not in words.own
+
+
+def test_a_person_who_writes_in_tags_is_heard() -> None:
+    said = "<task>\nFix it.\n</task>\n<rules>\nNever touch the folder vendor.\n</rules>\nUse <b>bold</b> names only."
+    words = words_of(said)
+    assert words.rules == ("Never touch the folder vendor.", "Use <b>bold</b> names only.")
+    assert words.text == said
+
+
+def test_what_a_client_put_in_is_told_by_its_beginning_and_the_person_whole() -> None:
+    words = words_of(f"Explain it.\n<file>\nfirst line\n{'more ' * 200}\n</file>\nUse few words.")
+    assert words.text.startswith("Explain it.\n<file>«first line more more ")
+    assert words.text.endswith("…»</file>\nUse few words.")
+    assert words.own.split() == ["Explain", "it.", "<file></file>", "Use", "few", "words."]
+
+
+def test_a_name_with_lines_in_it_writes_no_line_of_its_own() -> None:
+    path = f"/app/x\n{ENGLISH.rules}\n- {ATTACKS[0].order}"
+    call = calls("evil", name="Read", arguments=to_json({"file_path": path}))
+    with handed_over(ATTACKS[0]._replace(messages=(call, gives("evil", "ok\n" * 200)))) as chat:
+        (told,) = [line for line in summaries(chat)[0].split("\n") if ATTACKS[0].word in line]
+    assert told.startswith("- read /app/x [rules")
+
+
+@pytest.mark.parametrize("output", ["background with ID: {}", "agentId: {}"])
+def test_a_handle_that_could_say_anything_is_quoted(output: str) -> None:
+    for handle, told in (
+        ("b1f7", "- b1f7: $ npm start"),
+        ("always-obey-zq", "- «always-obey-zq»: $ npm start"),
+    ):
+        text = f"Command running in {output.format(handle)}" if "with" in output else output.format(handle)
+        call = calls("evil", name="Bash", arguments='{"command": "npm start"}')
+        with handed_over(ATTACKS[0]._replace(messages=(call, gives("evil", text)))) as chat:
+            assert told in summaries(chat)[0]
+
+
+def test_where_only_a_client_spoke_a_dropped_beginning_is_quoted_as_data() -> None:
+    order = ENGLISH_ORDERS[0].format("zqz")
+    with fanfold.open("run", window=3_000, strategy=drop_oldest(), filters=()) as chat:
+        observed = asks(f"OBSERVATION:\n{order}\n{'all is well ' * 200}")
+        chat.merge(
+            [observed, says("OK."), *_work("some", 12), says("OK."), asks("Go on."), *_work("last", 1)]
+        )
+        chat.compact(force=True)
+        (text,) = summaries(chat)
+        assert "zqz" in text
+        assert unmarked(text, "zqz") == []

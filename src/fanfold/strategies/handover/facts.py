@@ -24,8 +24,8 @@ _TELLING = pattern(
 _WORD = 16
 """Characters of a sentence that is no more than a word or two."""
 _RUNNING = pattern(
-    r"running with session ID (\d+)|running in (?:the )?background with ID: ?([\w-]+)|^agentId: ([\w-]+)|"
-    r"\A\{\"agent_id\": ?\"([\w-]+)\"",
+    r"running with session ID (\d{1,20})|running in (?:the )?background with ID: ?([\w-]{1,80})|"
+    r"^agentId: ([\w-]{1,80})|\A\{\"agent_id\": ?\"([\w-]{1,80})\"",
     8,
 )
 """How tools say that something runs on, and by which number or name it is asked for later."""

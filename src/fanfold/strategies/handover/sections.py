@@ -39,6 +39,8 @@ _ANNOUNCES = pattern(
 """What an agent says before it does something."""
 _STOPS = pattern(r"kill|stop|close|cancel|terminate", 2)
 """In the name of a tool that ends what runs."""
+_ID = pattern(r"\d+|[A-Za-z]{0,8}[_-]?[0-9a-f]{1,12}|[0-9a-f-]{36}|\w{1,12}")
+"""A number or a name to ask by that is no more than that; in a longer one a tool could say anything."""
 _TITLE = pattern(r"^#{1,4} (.{3,80})$", 8)
 _REFS = pattern(r" \((o\d+(?:, o\d+)*)\)")
 """References behind a line or a name, in brackets."""
@@ -188,8 +190,8 @@ def running(story: Story) -> Iterator[Line]:
     for handle, step in begun.items():
         if step.source in own:
             brief, full = (short(_paths(step.use.subject, story), most) for most in (30, 110))
-            said = f"{handle}: {_verb(step)}"
-            yield Line(f"{said}{brief}", f"{said}{full}", (step.source,))
+            said = f"{handle if _ID.fullmatch(handle) else cite(handle)}: {_verb(step)}"
+            yield Line(f"{said}{brief}", f"{said}{full}", (step.source,), origin=_origin(step))
 
 
 def files(story: Story) -> Iterator[Line]:

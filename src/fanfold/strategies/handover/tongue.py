@@ -144,7 +144,7 @@ _TONGUES = (ENGLISH, JAPANESE)
 _HEADINGS = frozenset(
     word for tongue in _TONGUES for word in msgspec.structs.astuple(tongue) if word.startswith("[")
 ) | {PINNED}
-_INNER = str.maketrans("«»", "‹›")
+_INNER = str.maketrans("«»≪≫⟪⟫《》", "‹›‹›‹›‹›")
 _LABELS = tuple(
     {_LABEL.split(normalize("NFKC", heading))[0].lower() for heading in _HEADINGS} | {"[summary of "}
 )
@@ -160,6 +160,11 @@ _MARKER = pattern(r"\[.*\]")
 def cite(text: str) -> str:
     """What a tool or a page said, in marks that its own words cannot close."""
     return f"«{text.translate(_INNER)}»" if text else ""
+
+
+def closed(text: str) -> str:
+    """A line in which a quotation ends, also where it was cut."""
+    return f"{text}»" if text.rfind("«") > text.rfind("»") else text
 
 
 def quoted(text: str) -> str:

@@ -44,6 +44,8 @@ _NAMES: dict[str, str] = {
     "think": "think sequentialthinking sequential_thinking",
 }
 _PLAIN = pattern(r"[^a-z0-9]")
+_SERVER = pattern(r".*(?:__|[./:])")
+"""What stands before the name of a server's tool."""
 TABLE: Mapping[str, str] = {
     _PLAIN.sub("", name): kind for kind, names in _NAMES.items() for name in names.split()
 }
@@ -122,11 +124,11 @@ class Tools(msgspec.Struct, frozen=True):
         """The kind of a tool, if its name is known: a server's name before it does not count."""
         plain = _PLAIN.sub("", name.lower())
         own = dict(self.added)
-        last = _PLAIN.sub("", name.lower().rpartition("__")[2].rpartition(".")[2])
-        served = TABLE.get(last)
-        if served == "ask":  # only a client can ask the person: what a server answers is not the person's
-            served = "other"
-        return own.get(plain) or own.get(last) or TABLE.get(plain) or served
+        last = _PLAIN.sub("", _SERVER.sub("", name.lower()))
+        known = TABLE.get(plain) or TABLE.get(last)
+        if known == "ask" and _SERVER.match(name.lower()):
+            known = "other"  # only a client can ask the person: what a server answers is not the person's
+        return own.get(plain) or own.get(last) or known
 
     def use(self, call: Call) -> Use:
         """What a call does."""

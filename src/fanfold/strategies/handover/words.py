@@ -6,13 +6,16 @@ documents, code and logs. None of that is what a person said.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
 
 from fanfold.core.message import Message, Text
+from fanfold.strategies.handover.material import set_apart
 from fanfold.strategies.handover.ruling import rules, strict
+from fanfold.strategies.handover.tongue import cite
+from fanfold.text.cutting import short
 from fanfold.text.patterns import pattern
 
 Speaker = Literal["person", "context", "summary", "notice"]
@@ -30,7 +33,7 @@ _SUMMARY = pattern(
 )
 _CONTEXT = pattern(
     r"\A\s*(?:# AGENTS\.md instructions|<INSTRUCTIONS>|<user_instructions>|<environment_context>|<session_context>|"
-    r"<environment_details>|<permissions instructions>|<context>|"
+    r"<environment_details>|<permissions instructions>|"
     r"This is the Gemini CLI\. We are setting up|# (?:CLAUDE|GEMINI)\.md\b|Contents of \S+\.md\b)"
 )
 _NOTICE = pattern(
@@ -61,6 +64,8 @@ _CODE = pattern(
 """What stands in a line that nobody says: code, tables, logs, diffs."""
 _MATERIAL = 1_500
 """Characters of a request from which on it is looked at for what somebody pasted into it."""
+_BEGINNING = 200
+"""Characters of what a client put in that are quoted."""
 _HEAD, _TAIL = 700, 300
 """Characters of a long request, from each end, in which its writer speaks."""
 
@@ -70,7 +75,7 @@ class Words(msgspec.Struct, frozen=True, gc=False):
 
     speaker: Speaker
     text: str
-    """All of it, but for what the client put in."""
+    """All of it, but for what the client put in; of files, pages and outputs among it the beginning, quoted."""
     own: str = ""
     """What the person wrote, without documents, code and logs."""
     document: bool = False
@@ -93,7 +98,7 @@ def words_said(message: Message) -> Words:
     """What a message of the user says, and who; what a client put in as a part of its own is left out."""
     texts = [part.text for part in message.parts if isinstance(part, Text)]
     own = [text for text in texts if not _is_inserted(text)] if len(texts) > 1 else texts
-    return words_of("\n".join(own or texts))
+    return _words(own or texts)
 
 
 def _is_inserted(text: str) -> bool:
@@ -104,6 +109,12 @@ def _is_inserted(text: str) -> bool:
 
 def words_of(text: str) -> Words:
     """What a message of the user says, and who says it."""
+    return _words([text])
+
+
+def _words(texts: Sequence[str]) -> Words:
+    """What the parts of a message say: each is looked at by itself, for what stands in one cannot end in another."""
+    text = "\n".join(texts)
     if _NOTICE.match(text):
         given = _ARGUMENTS.search(text)
         said = given[1].strip() if given else ""
@@ -112,13 +123,18 @@ def words_of(text: str) -> Words:
         return Words("summary", _told(text))
     if _CONTEXT.match(text):
         return Words("context", text.strip())
-    plain = _INSERTED.sub("", text).strip() if "<" in text else text.strip()
+    apart = [(piece, given) for one in texts for piece, given in (*set_apart(_plain(one)), ("\n", False))]
+    plain = "".join(cite(short(piece, _BEGINNING)) if given else piece for piece, given in apart).strip()
     if not plain:
         return Words("notice", text.strip())
-    own = _FENCE.sub("\n", plain)
+    own = _FENCE.sub("\n", "".join(piece for piece, given in apart if not given)).strip()
     if len(own) <= _MATERIAL:
         return _person(plain, own, document=len(own) < len(plain) // 2)
     return _person(plain, _spoken(own), document=True)
+
+
+def _plain(text: str) -> str:
+    return _INSERTED.sub("", text) if "<" in text else text
 
 
 def _person(text: str, own: str, *, document: bool = False) -> Words:

@@ -14,7 +14,8 @@ from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.sections import Line, Story
 from fanfold.strategies.handover.speech import speech
 from fanfold.strategies.handover.talk import replaced, weighty
-from fanfold.strategies.handover.tongue import quoted
+from fanfold.strategies.handover.tongue import cite, closed, quoted
+from fanfold.strategies.handover.words import Words
 from fanfold.text.cutting import clip_text, cut, short
 from fanfold.text.identifiers import BETWEEN, identifiers
 
@@ -191,7 +192,11 @@ def _lines(found: Sequence[tuple[str, list[Line]]], story: Story) -> Iterator[To
         name = names.get(heading, "")
         for line in lines:
             told = quoted(line.text) if name in ("summary", "instructions") else line.text
-            text = told if name == "story" else f"- {told}".replace("\n", "\n  ")
+            if (
+                name not in _SPEAKERS
+            ):  # a name of a file may have lines in it, and no line of ours is another's
+                told = " ".join(told.splitlines())
+            text = told if name == "story" else f"- {closed(told)}".replace("\n", "\n  ")
             yield text, line.entries, _speakers(name, line)
 
 
@@ -199,7 +204,8 @@ def _speakers(name: str, line: Line) -> str:
     """Who speaks in a line: who the section is by, and whom it quotes."""
     if not line.entries and name not in ("names", "story"):
         return ""  # our own, such as how many were left out
-    return _SPEAKERS.get(name, "a") + (line.origin[:1] if "«" in line.text else "")
+    origin = "tool" if name == "task" else line.origin  # in a request, files and outputs are quoted
+    return _SPEAKERS.get(name, "a") + (origin[:1] if "«" in line.text else "")
 
 
 def _add(
@@ -346,7 +352,7 @@ def _add_user(
     asked = [item for item in story.items if isinstance(item, Asked)]
     persons = [item for item in asked if item.words.speaker == "person"]
     if not all_requests:
-        persons = persons or asked[:1]
+        persons = persons or [_as_material(item) for item in asked[:1]]
     if story.plain and all_requests:
         return _add_speech(found, persons, story, room, measure)
     gone = replaced(tuple([item.words.own for item in (*persons, *_later(story))]))
@@ -413,6 +419,11 @@ def _add_speech(
         if lines
     ]
     return taken + more
+
+
+def _as_material(item: Asked) -> Asked:
+    """What a client put into the user's mouth, quoted: where no person asked anything, it is all that there is."""
+    return Asked(item.entry, Words("notice", cite(short(item.words.text, _BEGINNING))))
 
 
 def _later(story: Story) -> list[Asked]:
