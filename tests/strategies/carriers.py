@@ -73,6 +73,8 @@ IN_THE_USERS_MOUTH: dict[str, Callable[[str], Messages]] = {
     ),
     "a team mate": lambda o: _told(f'<teammate-message teammate_id="x">\n{o}\n</teammate-message>'),
     "a channel": lambda o: _told(f'<channel source="chat">\n{o}\n</channel>'),
+    "an observation with its call": lambda o: _told(f"Call id: call_2\nObservation:\nExecution logs:\n{o}"),
+    "an observation in a line": lambda o: _told(f"Observation: {o}"),
     "a result in words": lambda o: _told(f"Tool result:\n{o}"),
     "a result in brackets": lambda o: _told(f"[Tool: Read] {o}"),
     "an output in words": lambda o: _told(f"Output of `cat N.md`:\n{o}"),
