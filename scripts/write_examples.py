@@ -13,7 +13,7 @@ HEAD = """# Five small agents
 
 Five complete agents to begin with, each in one file of at most 60 lines. They run as they stand, without a key and
 without a network: the [scripted provider](testing.md) plays the model. To use a real one, leave `Provider` out and give
-the SDK's client your key.
+the SDK's client your key. They need the SDKs: `pip install '.[openai,anthropic,gemini]'`.
 
 """
 

@@ -98,7 +98,7 @@ def test_an_edit_is_explained_by_its_name(run: Run, store: str) -> None:
     assert run("fold", "run", ids[1], ids[3], "It looked.").code == 0
     first, folded, covers = run("why", "run", "e1").out.splitlines()
     assert first.startswith("e1 stands   2")
-    assert folded.startswith("  e1 folded 3 rows by person (person), ")
+    assert folded.startswith("  e1 folded 3 rows by a person, ")
     assert covers == f"  covers {ids[1]} {ids[2]} {ids[3]}"
     assert run("fold", "run", "e1", ids[4], "All of it.").code == 0
     assert run("why", "run", "e1").out.startswith("e1 is hidden by e2")

@@ -17,6 +17,7 @@ SAYS = {
     "minutes.py": "Minutes: the release moves to Friday; the parser is Ana's.",
     "fit_a_list.py": "fitting it again changes nothing: True",
     "undo_and_why.py": "back in view: True",
+    "behind_the_gateway.py": "21 requests, 0 refused by the provider",
     "agents/coding_agent.py": "Fixed: double() multiplies now, and its test passes.",
     "agents/support_bot.py": "state: {'order': 'A-1074', 'problem': 'broken cup', 'wish': 'a new cup'}",
     "agents/long_chat.py": "the rule is still there: True",

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from fanfold.replay import KINDS, Played, Recall, Score, replay, totals
+from fanfold.replay import KINDS, Comparison, Played, Recall, Score, replay, totals
 from fanfold.replay.page import About, headline, page
 from fanfold.replay.page.frontier import unbeaten
 from fanfold.replay.page.plot import ticks
@@ -54,6 +54,30 @@ class Tags(HTMLParser):
         """Note one."""
         self.names.add(tag)
         self.fetched += [str(value) for name, value in attrs if name in ("src", "href")]
+
+
+def test_a_report_is_one_line_in_a_terminal_and_the_page_in_a_notebook(played: list[Played]) -> None:
+    assert repr(played) == f"<Comparison of 2 policies, 4 replays: {headline(totals(played))}>"
+    (frame,) = Frames(played._repr_html_()).found  # type: ignore[attr-defined]
+    assert frame["srcdoc"] == page(played, totals(played), 2_500)
+    assert "sandbox" in frame
+
+
+def test_a_report_of_nothing_is_one_line_too() -> None:
+    assert repr(Comparison([], 2_500)) == "<Comparison of 0 policies, 0 replays>"
+
+
+class Frames(HTMLParser):
+    """The frames in a piece of HTML."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[dict[str, str | None]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note one."""
+        self.found += [dict(attrs)] if tag == "iframe" else []
 
 
 def test_the_page_has_pictures_no_script_and_fetches_nothing(played: list[Played]) -> None:

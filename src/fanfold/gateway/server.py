@@ -42,10 +42,16 @@ def serve(settings: ServeSettings, given: dict[str, Any]) -> None:
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, lambda *_: reload(gateway, given))
     getLogger("uvicorn.error").addFilter(is_news)
-    print_link(gateway)
     server = uvicorn.Server(config)
     gateway.is_stopping = lambda: bool(server.should_exit)
-    server.run()
+    place = config.bind_socket()
+    place.listen(
+        config.backlog
+    )  # from here on nobody who connects is turned away, so what is printed is true
+    url = f"http://{settings.host}:{settings.port}"
+    print(f"fanfold serves {url}; sessions are kept in {settings.store}. Ctrl-C ends it.", file=sys.stderr)
+    print_link(gateway)
+    server.run(sockets=[place])
 
 
 def print_link(gateway: Any) -> None:

@@ -8,7 +8,7 @@ from fanfold.replay.played import Change, Loss, Played
 from fanfold.replay.player import SessionPlayer
 from fanfold.replay.policy import policy
 from fanfold.replay.reading import Failure, Place, is_trace, places, traces
-from fanfold.replay.report import remarks, rows, totals, trail_rows
+from fanfold.replay.report import Comparison, remarks, rows, totals, trail_rows
 from fanfold.replay.running import play, replay
 from fanfold.replay.score import Recall, Score
 from fanfold.replay.shown import Player, Policy, Shown
@@ -19,6 +19,7 @@ __all__ = [
     "KINDS",
     "Cache",
     "Change",
+    "Comparison",
     "Failure",
     "Loss",
     "Mark",

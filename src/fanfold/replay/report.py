@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 
 from fanfold.replay.played import Played
 from fanfold.replay.player import TRIGGER
@@ -15,6 +16,29 @@ HEAD = (
     "trail", "false", "names in view", "needed names in view", "one call away", "code words in view",
     "first request kept", "rules", "shown whole", "last five whole", "ms/call",
 )  # fmt: skip
+
+
+class Comparison(list[Played]):
+    """What a replay found: a list of what was played, one line in a terminal, and the whole page in a notebook."""
+
+    def __init__(self, played: Iterable[Played], window: int) -> None:
+        super().__init__(played)
+        self.window = window
+
+    def __repr__(self) -> str:
+        from fanfold.replay.page import headline  # late: the page is made of reports
+
+        policies = len({one.policy for one in self})
+        said = f": {headline(totals(self))}" if self else ""
+        return f"<Comparison of {policies} policies, {len(self)} replays{said}>"
+
+    def _repr_html_(self) -> str:
+        from fanfold.replay.page import page  # late: the page is made of reports
+
+        whole = page(self, totals(self), self.window)
+        # In a frame of its own: a notebook drops style sheets, and the page's would change the notebook.
+        style = "width:100%;height:720px;border:1px solid #8884;border-radius:6px"
+        return f'<iframe sandbox style="{style}" srcdoc="{escape(whole)}"></iframe>'
 
 
 def totals(played: Iterable[Played], *, tight: bool = False) -> dict[str, Score]:

@@ -28,6 +28,7 @@ from fanfold.replay.reading import (
     reason,
     told_apart,
 )
+from fanfold.replay.report import Comparison
 from fanfold.replay.score import Score
 from fanfold.replay.shown import Player, Policy, Shown
 from fanfold.replay.spending import Spending
@@ -60,7 +61,7 @@ def replay(
     cache_ttl: float | None = None,
     done: Callable[[Played, float | None], object] | None = None,
     failed: Failed | None = None,
-) -> list[Played]:
+) -> Comparison:
     """Replay recorded conversations under each policy; `done` is told after each, with the share of all that is done.
 
     What fails is an error, unless `failed` is told of it: then the rest is replayed, and a conversation that fails
@@ -84,7 +85,7 @@ def replay(
         for place, name in enumerate(names, 1)
     )
     ends = spread(Job.run if failed is None else Job.attempt, jobs, engine, workers)
-    return _collect(ends, done, failed)
+    return Comparison(_collect(ends, done, failed), window)
 
 
 def _check_names(policies: Sequence[str]) -> tuple[str, ...]:

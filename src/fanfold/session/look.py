@@ -77,7 +77,7 @@ class Why(msgspec.Struct, frozen=True):
         for edit in self.edits:
             mark = " (undone)" if edit.id in self.undone else ""
             saved = f", {edit.before:,} → {edit.after:,} tokens" if edit.before else ""
-            lines.append(f"  {edit.id} {summary_of(edit.edit)} by {edit.by} ({edit.why}){saved}{mark}")
+            lines.append(f"  {edit.id} {summary_of(edit.edit)} by {_maker(edit)}{saved}{mark}")
         lines += [f"  shown by the filter {self.by}"] if self.by else []
         lines += (f"  the filter {failure}" for failure in self.failed)
         lines += [f"  covers {' '.join(id[:8] for id in self.hides)}"] if self.hides else []
@@ -91,6 +91,20 @@ class Why(msgspec.Struct, frozen=True):
         if self.entry in self.undone:
             return "is undone"
         return f"is hidden by {self.shown_by}" if self.shown_by else "is not on this path"
+
+
+def _maker(made: Decision) -> str:
+    """Who made an edit, in words; records keep the names that 0.1 gave to filters and repairs."""
+    match made.by:
+        case "person":
+            return "a person"
+        case "auto":
+            return f"the strategy {made.why}"
+        case "pass":
+            return f"the filter {made.why}" if made.why != "branch" else "a filter"
+        case "mend":
+            return "a repair"
+    return made.by
 
 
 class Diff(msgspec.Struct, frozen=True):

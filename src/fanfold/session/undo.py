@@ -43,7 +43,9 @@ def _last(state: State) -> Decision:
         edit = decision.edit
         if not isinstance(edit, Repair) and not (isinstance(edit, Elide) and edit.instead):
             return decision
-    raise NotFound("There is no edit to undo here; `undo(edit)` takes back one of another path, too.")
+    raise NotFound(
+        "There is no edit to undo: none stands on this path. Name an edit of another path to undo that."
+    )
 
 
 def _above(state: State, target: Decision) -> Iterator[Decision]:

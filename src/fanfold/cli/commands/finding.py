@@ -91,7 +91,7 @@ def grep(
     lines = [":-"[not hit.match].join((ref, str(hit.line), hit.text)) for ref, hit in found]
     say([{"ref": ref, **hit._asdict()} for ref, hit in found], "\n".join(lines), as_json)
     if not found:
-        click.get_current_context().exit(1)
+        _end_without("Nothing here matches.", as_json)
 
 
 @click.command
@@ -115,7 +115,14 @@ def search(sessions: Sessions, words: str, session: str | None, limit: int, as_j
     found = list(islice(search_store(sessions.store, sessions.tenant, words, session=session), limit))
     say([msgspec.structs.asdict(one) for one in found], "\n".join(map(_told, found)), as_json)
     if not found:
-        click.get_current_context().exit(1)
+        _end_without("No session here has these words.", as_json)
+
+
+def _end_without(text: str, as_json: bool) -> None:
+    """Say that nothing was found, to people only, and end with 1."""
+    if not as_json:
+        click.echo(text, err=True)
+    click.get_current_context().exit(1)
 
 
 def _told(passage: Passage) -> str:

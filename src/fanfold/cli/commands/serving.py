@@ -84,7 +84,6 @@ def serve(
             from fanfold.integrations.otel import instrument
 
             instrument()
-        click.echo(f"fanfold serves {url}; sessions are kept in {settings.store}. Ctrl-C ends it.", err=True)
         listen(settings, given)
 
 
