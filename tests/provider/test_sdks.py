@@ -209,7 +209,8 @@ class Gemini:
 
     def take(self, reply):
         parts = reply.candidates[0].content.parts
-        assert "".join(part.text for part in parts if part.thought) == THOUGHT
+        thoughts = "".join(part.text for part in parts if part.thought)
+        assert set(thoughts.split(THOUGHT)) == {""}
         self.history.append(reply.candidates[0].content)
         calls = [part.function_call for part in parts if part.function_call]
         assert all(call.args["pattern"] for call in calls)

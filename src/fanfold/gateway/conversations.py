@@ -31,7 +31,7 @@ from fanfold.gateway.hidden import (
     beside_added,
     defers_itself,
     find_rounds,
-    finds_tools,
+    hidden_tools,
     may_recall,
     own_calls,
     put_back,
@@ -53,6 +53,11 @@ _KEPT_ROUNDS = 200
 _SMALL = 2
 """A request of fewer bytes than this for each token of its window is surely inside it."""
 _SUMMARIZED = "summary of "
+_TOLD = "told "
+_CONFIGS = ("generationConfig", "generation_config")
+_LEAST_REPLY = 1_024
+"""So many tokens a reply may have, however much its hidden rounds took."""
+ENOUGH = "Nothing more is looked up in this turn. Go on with what you have, or use another tool."
 _SHAPED = frozenset({"fold", "drop", "note"})
 _UNSAID = frozenset({"context"})
 """Parameters that would be taken for the verb's own."""
@@ -79,8 +84,10 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens of what is sent."""
     edits: int
     """How many edits shape it."""
-    recalls: bool = False
-    """Whether the model has tools that are answered here: to look things up, or to find a tool that waits."""
+    hidden: frozenset[str] = frozenset()
+    """The model's tools that the client knows nothing of: calls to them are answered here."""
+    spent: int | None = None
+    """Tokens that earlier rounds of the same reply took; None in its first round."""
 
     def headers(self) -> Headers:
         """What the client is told about it."""
@@ -189,6 +196,21 @@ class Conversations:
             raise Unmanaged("stored elsewhere")
         return found
 
+    def _given(self, tenant: str, request: HttpRequest) -> HttpRequest:
+        """The request with what its references mean: a reply of several rounds was told under the first one's id."""
+        request = expand(request)[0]
+        previous = request.body.get("previous_response_id")
+        last = self._shelf.get(tenant, _TOLD + previous) if isinstance(previous, str) else None
+        if last is None:
+            return request
+        return msgspec.structs.replace(request, body={**request.body, "previous_response_id": last})
+
+    def keep_told(self, managed: Managed, rounds: list[str | None]) -> None:
+        """Keep which response the client means when it goes on from one that was told in several rounds."""
+        asked, first, last = managed.asked, rounds[0], rounds[-1]
+        if first != last and first and last and asked.dialect == "openai.responses" and is_kept(asked.body):
+            self._shelf.put(managed.holder.tenant, _TOLD + first, last)
+
     def knows(self, tenant: str, reply: str) -> bool:
         """Whether a response was given to this tenant."""
         return self._shelf.get(tenant, reply) is not None
@@ -197,7 +219,8 @@ class Conversations:
         """Record a history, and make a reference to it that a client can send in its place."""
         reference = new_reference(name)
         with self._lease(name, holder, request) as chat:
-            chat.merge(put_back(expand(request)[0], self._rounds_in(chat, holder, request)))
+            given = self._given(holder.tenant, request)
+            chat.merge(put_back(given, self._rounds_in(chat, holder, request)))
             chat.receive(Reply((), id=reference.reply))
         self._shelf.put(holder.tenant, reference.reply, name)
         return reference
@@ -207,7 +230,7 @@ class Conversations:
 
         The recall tools enter with the first edit, which changes the beginning of the prompt anyway, and stay.
         """
-        given = expand(request)[0]
+        given = self._given(holder.tenant, request)
         with self._lease(name, holder, request) as chat:
             may = may_recall(request)
             view, clip = chat.view(), self._clip(name, holder)
@@ -227,13 +250,15 @@ class Conversations:
         with self._lease(managed.name, managed.holder, managed.asked) as chat:
             if not chat.refused(error):
                 return None
+        if managed.spent is not None:
+            return self.go_on(managed, managed.spent)
         return self.prepare(managed.name, managed.holder, managed.asked)
 
-    def go_on(self, managed: Managed) -> Managed:
-        """What to send after calls were answered here."""
+    def go_on(self, managed: Managed, spent: int) -> Managed:
+        """What to send after calls were answered here, and the reply so far took these tokens."""
         with self._lease(managed.name, managed.holder, managed.asked) as chat:
             params = dialect_named(managed.asked.dialect).split(managed.asked.body).params
-            return self._write(chat, managed.name, managed.holder, managed.asked, params, True)
+            return self._write(chat, managed.name, managed.holder, managed.asked, params, True, spent)
 
     def _write(
         self,
@@ -243,15 +268,16 @@ class Conversations:
         request: HttpRequest,
         params: Mapping[str, Any],
         recalls: bool,
+        spent: int | None = None,
     ) -> Managed:
         given = {key: value for key, value in params.items() if key not in request_fields() | _UNSAID}
         sent = chat.request(**_with_room(given, holder.window))
         view = chat.view()
         edits = edits_in(view)
         # What a client leaves to a server's memory is sent in full: the provider need not have stored it.
-        recalls = recalls or finds_tools(request, sent)
-        changed = edits or recalls or expand(request)[0].body.get("previous_response_id") is not None
-        body = wire_bytes(compose(request, sent)) if changed else None
+        hidden = hidden_tools(request, sent, recalls=recalls)
+        changed = edits or hidden or expand(request)[0].body.get("previous_response_id") is not None
+        body = wire_bytes(with_less_room(compose(request, sent), spent or 0)) if changed else None
         return Managed(
             name=name,
             holder=holder,
@@ -260,14 +286,15 @@ class Conversations:
             body=body,
             after=view.tokens,
             edits=len(edits),
-            recalls=recalls,
+            hidden=hidden,
+            spent=spent,
         )
 
-    def answer(self, managed: Managed, reply: Reply) -> None:
-        """Answer the calls of a reply that are for the gateway."""
+    def answer(self, managed: Managed, reply: Reply, *, enough: bool = False) -> None:
+        """Answer the calls of a reply that are for the gateway; `enough` tells the model to go on without."""
         with self._lease(managed.name, managed.holder, managed.asked) as chat:
             for call in own_calls(reply):
-                chat.answer(call, chat.recall(call))
+                chat.answer(call, ENOUGH if enough else chat.recall(call))
 
     def _rounds_in(self, chat: Session, holder: Holder, request: HttpRequest) -> Rounds:
         """What the client was not told, by this process or another: only what is new in the log is read."""
@@ -275,7 +302,10 @@ class Conversations:
         known, rounds = self._rounds.get(key, (None, {}))
         if head is not None and head != known:
             new = [entry.message for entry in self.pool.store.path(holder.tenant, head, stop=known)]
-            rounds = {**rounds, **find_rounds(reversed(new), request.dialect, finds=_defers(holder, request))}
+            last = self.pool.store.entry(holder.tenant, known) if known is not None else None
+            said = last.message if last is not None and last.message.role != "assistant" else None
+            finds = _defers(holder, request)
+            rounds = {**rounds, **find_rounds(reversed(new), request.dialect, finds=finds, said=said)}
         _keep(self._rounds, key, (head, rounds))
         return rounds
 
@@ -397,6 +427,22 @@ def compose(request: HttpRequest, sent: Mapping[str, Any]) -> dict[str, Any]:
     for key in _ELSEWHERE.get(request.dialect, ()):
         body.pop(key, None)
     return body if request.body.get("tools") else beside_added(body)
+
+
+def with_less_room(body: dict[str, Any], spent: int) -> dict[str, Any]:
+    """A written request whose reply may be as long as what earlier rounds left of the client's limit."""
+    if not spent:
+        return body
+    thinking = body.get("thinking")
+    least = thinking.get("budget_tokens") if isinstance(thinking, Mapping) else None
+    floor = _LEAST_REPLY + (least if isinstance(least, int) else 0)  # a provider wants more than it may think
+    told = dict(body)
+    for key, value in body.items():
+        if key in LIMITS and type(value) is int:
+            told[key] = max(value - spent, min(value, floor))
+        elif key in _CONFIGS and isinstance(value, dict):
+            told[key] = with_less_room(value, spent)
+    return told
 
 
 def _is_due(chat: Session, params: Mapping[str, Any], window: int | None) -> bool:

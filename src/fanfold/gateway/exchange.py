@@ -112,14 +112,14 @@ async def serve_asked(
     note_managed(account, exchange, managed)
     response, managed, said = await ask_until_it_fits(gateway, exchange, managed)
     note_managed(account, exchange, managed)
-    if managed.recalls and response.status == 200:
-        await serve_rounds(gateway, exchange, client, response, managed)
-        return
     if response.status != 200:
         await pass_on(response, client, managed.headers(), said=said)
         await client.end()
         return
     heard = Overheard.of(response, streams=managed.asked.streams)
+    if managed.hidden and not heard.deaf:
+        await serve_rounds(gateway, exchange, client, response, managed)
+        return
     listener = Listener(gateway, managed, heard, account)
     try:
         await pass_on(response, client, managed.headers(), listener)

@@ -1,8 +1,9 @@
 """Hidden rounds: the model looks something up again, and the client does not hear of it.
 
 The recall tools enter with a session's first edit. A call to them is answered here, and the model is asked again. The
-client is told the last reply only, so its history lacks what came in between. The log has it: `find_rounds` reads it
-from there, in whichever process the client asks next, and `put_back` puts it into the history that the client sends.
+client is told one reply, made of what all rounds say and without these calls. The log has the rounds: `find_rounds`
+reads them from there, in whichever process the client asks next, and `put_back` puts them into the history that the
+client sends, in the place of what it was told.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ import msgspec
 from msgspec.structs import replace
 
 from fanfold.core.edit import RECALL
-from fanfold.core.message import Call, Message, Result, Wire
+from fanfold.core.message import Call, Message, Part, Result, Text, Thinking, Wire
 from fanfold.deferral.catalog import FINDING
+from fanfold.dialects.chat.splice import APART
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.http.request import HttpRequest
-from fanfold.dialects.registry import DialectName, dialect_named
+from fanfold.dialects.registry import CHAT, DialectName, dialect_named
 from fanfold.dialects.tools import function_names
 from fanfold.outputs.recall import definitions
+from fanfold.stores.echo import is_told
 from fanfold.stores.prefix import prefixes
 
 MOST = 8
@@ -29,90 +32,77 @@ MOST = 8
 
 
 class HiddenRound(msgspec.Struct, frozen=True):
-    """What stands between a client's message and the reply that it was told."""
+    """A reply as the client was told it, and as it was: with the rounds before it, and calls of our own."""
 
     told: str
-    """What the client repeats: a hash of the reply's first message."""
-    before: tuple[Any, ...]
-    """Wire messages that come before the told reply."""
-    beside: tuple[Any, ...] = ()
-    """Items of the same reply that the client was not told."""
-    whole: Any = None
-    """The reply as it was, where calls that are none of the client's were left out of it."""
-    after: tuple[Any, ...] = ()
-    """The answers to those calls, which come after it."""
-
-    def around(self, thoughts: Sequence[Any], body: Any) -> list[Any]:
-        """The told message, after its thoughts, with what stands around it."""
-        return [
-            *self.before,
-            *thoughts,
-            *self.beside,
-            body if self.whole is None else self.whole,
-            *self.after,
-        ]
+    """What the client repeats: a hash of what it was told."""
+    wires: tuple[Any, ...]
+    """The wire messages that stand in its place: replies, answers to calls of our own, the last reply."""
 
 
 Rounds = dict[str, HiddenRound]
 """By what the client repeats of the reply that it was told."""
 
 
-def find_rounds(messages: Iterable[Message], dialect: DialectName, *, finds: bool) -> Rounds:
-    """The hidden rounds in a conversation as it was recorded, from the first message on.
+def find_rounds(
+    messages: Iterable[Message], dialect: DialectName, *, finds: bool, said: Message | None = None
+) -> Rounds:
+    """The hidden rounds in a conversation as it was recorded, after the client said `said`.
 
     `finds`: the search for tools that wait is the gateway's, not the client's.
     """
     found: Rounds = {}
-    hidden = Unheard(dialect, FINDING if finds else frozenset())
+    hidden = Unheard(dialect, FINDING if finds else frozenset(), said)
     for speaks, group in groupby(messages, key=lambda message: message.role == "assistant"):
-        said = tuple(group)
-        told = hidden.hear(said) if speaks else hidden.answer(said)
+        run = tuple(group)
+        told = hidden.hear(run) if speaks else hidden.answer(run)
         if told is not None:
             found[told.told] = told
     return found
 
 
 class Unheard:
-    """What the client has not heard since it was last told something."""
+    """What happened since the client last said something, and how much of it the client was told."""
 
-    def __init__(self, dialect: DialectName, finding: frozenset[str]) -> None:
+    def __init__(self, dialect: DialectName, finding: frozenset[str], said: Message | None) -> None:
         self._dialect = dialect
         self._finding = finding
-        self._before: list[Any] = []
-        self._rounds = 0
+        self._said = said
+        """What the client said last."""
+        self._told: list[tuple[Message, ...]] = []
+        self._wires: list[Any] = []
+        self._hides = False
         self._reply: Reply | None = None
         """A reply with calls of our own, which wait for their answers."""
 
     def hear(self, messages: tuple[Message, ...]) -> HiddenRound | None:
-        """The model spoke: a round in which it looks something up, or what the client is told at last."""
+        """The model spoke: a round in which it looks something up, or the end of what the client is told."""
         calls = [call for message in messages for call in message.calls]
         reply = Reply(messages, recalled=tuple(call.id for call in calls if call.name in self._finding))
-        if own_ids(reply) and self._rounds < MOST:
-            self._reply = reply
+        own = own_ids(reply)
+        self._told.append(without_own_calls(reply).messages)
+        self._wires += wires(self._dialect, messages)
+        if own:
+            self._reply, self._hides = reply, True
             return None
-        anchor, before = first_told(messages), tuple(self._before)
-        self._start_over()
-        return HiddenRound(told=fingerprint(anchor), before=before) if before and anchor else None
+        return self._end()
 
     def answer(self, messages: tuple[Message, ...]) -> HiddenRound | None:
         """Answers came: those to our own calls first, then what the client said."""
         reply, self._reply = self._reply, None
-        if reply is None:
-            return None
-        own = own_ids(reply)
+        own = own_ids(reply) if reply is not None else set()
         answers = tuple(takewhile(lambda message: _answers_only(message, own), messages))
-        if is_mixed(reply):
-            told = mixed_round(reply, self._before, answers, self._dialect)
-            self._start_over()
-            return told
-        self._before += wires(self._dialect, (*reply.messages, *answers))
-        self._rounds += 1
-        if len(answers) < len(messages):  # it broke off before the client heard anything
-            self._start_over()
-        return None
+        self._wires += wires(self._dialect, answers)
+        goes_on = reply is not None and not is_mixed(reply) and len(answers) == len(messages)
+        told = None if goes_on else self._end()
+        self._said = messages[-1] if len(answers) < len(messages) else self._said
+        return told
 
-    def _start_over(self) -> None:
-        self._before, self._rounds = [], 0
+    def _end(self) -> HiddenRound | None:
+        told, hides, whole = self._told, self._hides, tuple(self._wires)
+        self._told, self._wires, self._hides, self._reply = [], [], False, None
+        mark = fingerprint(self._said, join(told, self._dialect)) if hides else None
+        return HiddenRound(mark, whole) if mark is not None else None
 
 
 def _answers_only(message: Message, calls: set[str]) -> bool:
@@ -125,18 +115,16 @@ def wires(dialect: DialectName, messages: Iterable[Message]) -> list[Any]:
     return [body for message in messages for body in dialect_named(dialect).wire(message)]
 
 
-def mixed_round(
-    reply: Reply, before: Sequence[Any], answers: Sequence[Message], dialect: DialectName
-) -> HiddenRound:
-    """What the client does not hear of a reply in which some calls are its own."""
-    told = without_own_calls(reply)
-    said, heard, after = (wires(dialect, part) for part in (reply.messages, told.messages, answers))
-    anchor = first_told(told.messages)
-    assert anchor is not None  # the client's calls are in it
-    round = HiddenRound(told=fingerprint(anchor), before=tuple(before), after=tuple(after))
-    if dialect == "openai.responses":  # every call is an item of its own
-        return replace(round, beside=tuple(item for item in said if item not in heard))
-    return replace(round, whole=said[0])
+def join(rounds: Iterable[Sequence[Message]], dialect: DialectName) -> Message:
+    """Replies as one message, as clients are told them: where a message has one text, the rounds stand apart in it."""
+    parts: list[Part] = []
+    for messages in rounds:
+        said = [part for message in messages for part in message.parts if not isinstance(part, Thinking)]
+        apart = dialect == CHAT and any(isinstance(part, Text) for part in parts)
+        if apart and any(isinstance(part, Text) for part in said):
+            parts.append(Text(APART))
+        parts += said
+    return Message("assistant", tuple(parts))
 
 
 def may_recall(request: HttpRequest) -> bool:
@@ -204,11 +192,12 @@ def _searches(tool: Mapping[str, Any]) -> bool:
     return "toolsearch" in told
 
 
-def finds_tools(request: HttpRequest, sent: Mapping[str, Any]) -> bool:
-    """Whether a written request has the search for tools that wait, and the client has not."""
+def hidden_tools(request: HttpRequest, sent: Mapping[str, Any], *, recalls: bool) -> frozenset[str]:
+    """The tools of a written request that the client knows nothing of: to look things up, to find tools that wait."""
     dialect = dialect_named(request.dialect)
     names = function_names(dialect.frame((), dialect.split(sent).tools), request.dialect)
-    return not FINDING.isdisjoint(names) and not defers_itself(request)
+    finding = frozenset() if FINDING.isdisjoint(names) or defers_itself(request) else FINDING
+    return finding | (RECALL if recalls else frozenset())
 
 
 def own_calls(reply: Reply) -> list[Any]:
@@ -262,14 +251,16 @@ def _function(part: Any) -> Any:
     return call.get("name") if isinstance(call, dict) else None
 
 
-def fingerprint(message: Message) -> str:
-    """What a client repeats of a message, however it writes it."""
-    return next(prefixes([message]))
+def fingerprint(said: Message | None, told: Message) -> str | None:
+    """What a client repeats of a reply, however it writes it; None where it was told nothing.
 
-
-def first_told(messages: Sequence[Message]) -> Message | None:
-    """The first message of a reply that says or calls something; clients may leave thinking out."""
-    return next((message for message in messages if message.text or message.calls), None)
+    The ids of calls are a reply's own. Words alone may come twice, so they count with what was said before them.
+    """
+    if not any(is_told(part) for part in told.parts):
+        return None
+    before = [] if told.calls or said is None else [said]
+    *_, mark = prefixes([*before, told])
+    return mark
 
 
 def put_back(request: HttpRequest, rounds: Rounds) -> dict[str, Any]:
@@ -279,16 +270,15 @@ def put_back(request: HttpRequest, rounds: Rounds) -> dict[str, Any]:
     if not rounds or not isinstance(given, list):
         return request.body
     messages = dialect.split(request.body).messages
-    known = dict(rounds)
+    known, said = dict(rounds), None
     bodies = list(given[: len(given) - len(messages)])  # a system prompt that leads the messages
-    thoughts = 0  # how many items of thinking stand last: they belong to what follows
-    for body in messages:
-        message = dialect.message(body)
-        speaks = message.role == "assistant" and bool(message.text or message.calls)
-        found = known.pop(fingerprint(message), None) if speaks else None
-        if found is None:
-            bodies.append(body)
-        else:
-            bodies[len(bodies) - thoughts :] = found.around(bodies[len(bodies) - thoughts :], body)
-        thoughts = thoughts + 1 if message.role == "assistant" and not speaks else 0
+    read = [(body, dialect.message(body)) for body in messages]
+    for speaks, group in groupby(read, key=lambda one: one[1].role == "assistant"):
+        run = list(group)
+        if not speaks:
+            said = run[-1][1]
+        told = join([[message for _, message in run]], request.dialect) if speaks else None
+        mark = fingerprint(said, told) if told is not None else None
+        found = known.pop(mark, None) if mark is not None else None
+        bodies += [body for body, _ in run] if found is None else found.wires
     return {**request.body, dialect.field: bodies}

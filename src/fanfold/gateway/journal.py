@@ -61,12 +61,14 @@ class Exchanged(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Seconds until the client got the first byte, and until all was done."""
 
     def bill(self, usage: TokenUsage) -> None:
-        """Take in what was billed, and what it means in dollars."""
-        self.prompt, self.cached, self.output = usage.prompt, usage.cache_read, usage.output
+        """Take in what one round was billed, and what it means in dollars; unmanaged there would have been one."""
+        self.prompt += usage.prompt
+        self.cached += usage.cache_read
+        self.output += usage.output
         known = models.lookup(self.model) if self.model else None
         if known is None or known.prices is None:
             return
-        self.cost = round(cost(usage, known), 6)
+        self.cost = round((self.cost or 0.0) + cost(usage, known), 6)
         more = max(0, round(self.whole * usage.prompt / self.tokens) - usage.prompt) if self.tokens else 0
         part = usage.cache_read / usage.prompt if usage.prompt else 0.0
         whole = msgspec.structs.replace(

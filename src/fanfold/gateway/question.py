@@ -65,7 +65,7 @@ async def ask(gateway: Gateway, exchange: Exchange, body: bytes, managed: Manage
     edited = managed is not None and managed.body is not None
     headers = to_upstream(exchange.headers, provider, (b"content-encoding",) if edited else ())
     if managed is not None:
-        codings = () if managed.recalls else _READABLE
+        codings = () if managed.hidden else _READABLE
         headers = [_readable(name, value, codings) for name, value in headers]
     address = upstream_address(gateway.settings.address(provider), exchange.path)
     query = _without_key(exchange.query) if holder.own_keys else exchange.query

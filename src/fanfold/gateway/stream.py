@@ -6,7 +6,7 @@ import json
 import zlib
 from typing import Any, Self
 
-from fanfold.dialects.http.events import EVENTS, EventReader, event_reader
+from fanfold.dialects.http.events import EVENTS, EventReader, StreamEvent, event_reader
 from fanfold.gateway.foreign import Answer
 from fanfold.gateway.safety import is_packed, unpacking
 
@@ -42,25 +42,36 @@ class Overheard:
         )
         return cls(kind, coding, streams=streams, length=length)
 
-    def hear(self, piece: bytes) -> None:
-        """Take in what just passed."""
+    def hear(self, piece: bytes) -> list[StreamEvent]:
+        """Take in what just passed; the events that end in it."""
         self._size += len(piece)
         self.ended = self.ended or self._size == self._length
         if self._deaf or self._size > _MOST:
             self._deaf = True
-            return
+            return []
         if self._unpacking is not None:
             try:
                 piece = self._unpacking.decompress(piece)
             except (zlib.error, RuntimeError, ValueError):
                 self._deaf = True
-                return
+                return []
         if self._reader is None:
             self._pieces.append(piece)
-            return
-        new = [read for event in self._reader.feed(piece) if isinstance(read := event.json(), dict)]
+            return []
+        found = self._reader.feed(piece)
+        new = [read for event in found if isinstance(read := event.json(), dict)]
         self.events += new
         self.ended = self.ended or _DONE in piece or any(event.get("type") in _ENDS for event in new)
+        return found
+
+    def rest(self) -> bytes:
+        """What came after the last whole event of a stream."""
+        return b"".join(event.raw for event in self._reader.close()) if self._reader is not None else b""
+
+    @property
+    def deaf(self) -> bool:
+        """Whether it cannot be read what passes."""
+        return self._deaf
 
     def body(self) -> Any:
         """The whole body, where it was no stream; None where it cannot be read."""
