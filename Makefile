@@ -79,6 +79,7 @@ pages: .venv/.test ## write anew what is written by the code: names, printed vie
 	@.venv/bin/python scripts/write_commands.py
 	@.venv/bin/python scripts/write_examples.py
 	@.venv/bin/python scripts/run_docs.py --write
+	@.venv/bin/python scripts/picture_demo.py
 	@.venv/bin/python scripts/picture_concepts.py
 	@.venv/bin/python scripts/picture_inspector.py
 	@FANFOLD_GOLDEN=write .venv/bin/python -m pytest tests/test_view.py tests/cli

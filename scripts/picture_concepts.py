@@ -1,6 +1,6 @@
-"""Draw the pictures of docs/concepts.md from sessions that really ran: what is drawn is what the code did.
+"""Draw the pictures of docs/index.md and docs/concepts.md; the latter from sessions that really ran.
 
-python scripts/picture_concepts.py       write docs/assets/concepts/*.svg
+python scripts/picture_concepts.py       write docs/assets/flow.svg and docs/assets/concepts/*.svg
 """
 
 from __future__ import annotations
@@ -51,15 +51,50 @@ BUDGET = fanfold.Budget(window=20_000, target=0.25)
 
 
 def main() -> None:
-    """Write all three pictures."""
+    """Write all pictures."""
     ASSETS.mkdir(exist_ok=True)
-    for name, draw in (("log", draw_log), ("reduction", draw_reduction), ("cache", draw_cache)):
-        picture = "\n".join(draw())
-        (ASSETS / f"{name}.svg").write_text(picture, encoding="utf-8")
-        print((ASSETS / f"{name}.svg").relative_to(ASSETS.parents[2]))
+    for name, draw in PICTURES.items():
+        place(name).write_text("\n".join(draw()), encoding="utf-8")
+        print(place(name).relative_to(ASSETS.parents[2]))
+
+
+def place(name: str) -> Path:
+    """Where a picture is kept."""
+    return ASSETS / f"{name}.svg" if name != "flow" else ASSETS.parent / "flow.svg"
 
 
 # What is drawn
+
+
+VERBS = ((Session.say, Session.add, Session.receive), (Session.answer, Session.merge))
+"""The verbs that record what happened; a renamed one cannot stay in the picture."""
+
+
+def draw_flow() -> Iterator[str]:
+    """From what happened to the request, and back."""
+    yield from svg(910, 376, "What happened goes into the log; the view is computed from log and edits")
+    yield '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7"'
+    yield ' orient="auto-start-reverse"><path d="M0 0 L10 5 L0 10 z" fill="#2a7f78"/></marker></defs>'
+    yield from box(70, 20, 190, "your loop", *(" · ".join(verb.__name__ for verb in line) for line in VERBS))
+    yield from arrow("M260 68 H338", 266, 58, "happened")
+    yield from box(342, 20, 240, "log, append-only", "", "edits · frames · bills · moves")
+    yield from (rect(358 + 24 * number, 60, 20, 16, "cached") for number in range(7))
+    yield from arrow("M462 116 V186", 472, 144, "path, then the edits", "that stand on it")
+    yield from box(342, 190, 240, "view", "", "rows · blocks · tokens · why")
+    yield from (
+        rect(358 + 24 * number, 230, 20, 16, "cached" if number else "handover") for number in range(4)
+    )
+    yield from arrow("M582 218 H670", 596, 208, "too full")
+    yield from box(
+        674, 170, 216, "strategy, on a draft", "yields edits, asks models", "guarded; all or nothing"
+    )
+    yield from arrow("M782 170 V68 H586", 650, 58, "plan committed at once")
+    yield from arrow("M342 238 H264", 290, 228, "fits")
+    yield from box(70, 190, 190, "dialect", "encode · check the", "provider's grammar")
+    yield from arrow("M165 286 V332", 175, 314, "request, in the provider's form")
+    yield text(110, 358, "provider", "head")
+    yield from arrow("M102 353 H22 V68 H66", 32, 156, "reply, bill")
+    yield "</svg>"
 
 
 def draw_log() -> Iterator[str]:
@@ -256,6 +291,21 @@ def text(x: float, y: float, words: str, kind: str = "") -> str:
     return f'<text x="{x:g}" y="{y:g}" class="{kind}">{escape(words)}</text>'
 
 
+def box(x: float, y: float, width: float, head: str, *lines: str) -> Iterator[str]:
+    """A box with a heading and lines; an empty line leaves room."""
+    yield f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="96" rx="8" fill="#f4faf9" stroke="#2a7f78"/>'
+    yield text(x + 16, y + 26, head, "head")
+    yield from (
+        text(x + 16, y + 50 + 22 * number, line, "small") for number, line in enumerate(lines) if line
+    )
+
+
+def arrow(path: str, x: float, y: float, *lines: str) -> Iterator[str]:
+    """An arrow along a path, and what it means, at a place."""
+    yield f'<path class="line" d="{path}" marker-end="url(#tip)"/>'
+    yield from (text(x, y + 17 * number, line, "small") for number, line in enumerate(lines))
+
+
 def rect(x: float, y: float, width: float, height: float, kind: str) -> str:
     """A rectangle of a kind."""
     return f'<rect x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{height:.1f}" rx="1" class="{kind}"/>'
@@ -293,6 +343,8 @@ def legend(x: float, y: float, kinds: dict[str, str]) -> Iterator[str]:
         yield text(x + 20, y + 12, words, "small")
         x += 40 + 6.6 * len(words)
 
+
+PICTURES = {"flow": draw_flow, "log": draw_log, "reduction": draw_reduction, "cache": draw_cache}
 
 if __name__ == "__main__":
     main()

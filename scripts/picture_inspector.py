@@ -2,11 +2,13 @@
 
     python scripts/picture_inspector.py [FOLDER]
 
+A digest of the words on each screen stands beside the pictures, in seen.json: by that a test knows when they are stale.
 Where there is no browser, it says so and writes nothing.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 import sys
@@ -117,6 +119,23 @@ def served(folder: Path) -> Iterator[Window]:
         store.close()
 
 
+class Noted:
+    """A page that notes what stands on it whenever a picture of it is taken."""
+
+    def __init__(self, page: Any) -> None:
+        self._page = page
+        self.seen: dict[str, str] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._page, name)
+
+    def screenshot(self, path: Path) -> None:
+        """Take a picture, and keep a digest of the words in it."""
+        self._page.screenshot(path=path)
+        words = " ".join(self._page.inner_text("body").split())
+        self.seen[path.stem] = hashlib.sha256(words.encode()).hexdigest()[:16]
+
+
 def shoot(page: Any, folder: Path) -> None:
     """Every screen, once."""
 
@@ -169,15 +188,17 @@ def main(folder: Path, **options: Any) -> None:
         print("no browser here: the pictures of the inspector stay as they are", file=sys.stderr)
         return
     folder.mkdir(parents=True, exist_ok=True)
-    look = {"viewport": {"width": 1_280, "height": 860}, **options}
+    look = {"viewport": {"width": 1_280, "height": 860}, "locale": "en-US", "timezone_id": "UTC", **options}
     with (
         tempfile.TemporaryDirectory() as place,
         served(Path(place)) as window,
         opened(window.url, **look) as seen,
     ):
         seen.page.get_by_role("heading", name="sessions").wait_for()
-        shoot(seen.page, folder)
+        page = Noted(seen.page)
+        shoot(page, folder)
         assert seen.complaints == [], seen.complaints
+    (folder / "seen.json").write_text(json.dumps(page.seen, indent=1) + "\n", encoding="utf-8")
     picture_health(folder, look)
 
 

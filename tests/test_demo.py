@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import runpy
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,15 @@ def test_the_demo_keeps_every_promise_it_prints(capsys: pytest.CaptureFixture[st
     assert "[found, decided and reported, in the agent's words]" in printed
     assert b"<svg" in picture.getvalue()
     assert b"https://" not in picture.getvalue()
+    expect_the_picture_of_the_pages_to_show(picture.getvalue().decode())
+
+
+def expect_the_picture_of_the_pages_to_show(drawn: str) -> None:
+    """What the README shows is what the demo draws today; figures only where the same Python drew it."""
+    script = runpy.run_path(str(ROOT / "scripts" / "picture_demo.py"))
+    words, kept = script["words"], script["PICTURE"].read_text(encoding="utf-8")
+    if script["PYTHON"] in kept:
+        assert words(script["sign"](drawn)) == words(kept), "docs/assets/demo.svg is stale: run `make pages`"
 
 
 @pytest.mark.slow

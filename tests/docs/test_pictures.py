@@ -1,4 +1,4 @@
-"""The pictures of docs/concepts.md show what the code does today; `make pages` draws them anew."""
+"""The pictures of the pages show what the code does today; `make pages` draws them anew."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def script(name: str) -> SimpleNamespace:
 picture_concepts, bench_all = script("picture_concepts"), script("bench_all")
 
 
-@pytest.mark.parametrize("name", ["log", "reduction", pytest.param("cache", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["flow", "log", "reduction", pytest.param("cache", marks=pytest.mark.slow)])
 def test_a_picture_is_not_stale(name: str) -> None:
-    drawn = "\n".join(getattr(picture_concepts, f"draw_{name}")())
-    assert drawn == (picture_concepts.ASSETS / f"{name}.svg").read_text(encoding="utf-8")
+    drawn = "\n".join(picture_concepts.PICTURES[name]())
+    assert drawn == picture_concepts.place(name).read_text(encoding="utf-8"), "`make pages` draws it anew"
     ElementTree.fromstring(drawn)
 
 
