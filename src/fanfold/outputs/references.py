@@ -71,13 +71,10 @@ def _text(text: str) -> Content:
     return data, media_of(data)
 
 
-def kept(log: Log, ref: str, address: str) -> Kept:
-    """The record that gives an address its reference."""
-    try:
-        data, media = behind(log, address)
-    except NotFound:  # a resumed log does not know what older edits cover; whoever looks it up reads all
-        return Kept(ref, address)
-    return Kept(ref=ref, address=address, blob=None, size=len(data), lines=line_count(data), media=media)
+def keep(ref: str, address: str, content: Content) -> Kept:
+    """The record that gives this content its reference."""
+    data, media = content
+    return Kept(ref=ref, address=address, size=len(data), lines=line_count(data), media=media)
 
 
 def line_count(data: bytes) -> int:
@@ -92,5 +89,10 @@ def shelved(log: Log, decisions: Iterable[Decision]) -> list[Kept]:
         edit = decision.edit
         if isinstance(edit, Elide | Fold) and edit.ref is not None and edit.ref not in log.kept:
             address = edit.address if isinstance(edit, Elide) else decision.id
-            found.append(kept(log, edit.ref, address))
+            try:
+                found.append(keep(edit.ref, address, behind(log, address)))
+            except (
+                NotFound
+            ):  # a resumed log does not know what older edits cover; whoever looks it up reads all
+                found.append(Kept(edit.ref, address))
     return found

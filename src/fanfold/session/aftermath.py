@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from fanfold.core.record import Frame
-from fanfold.core.view import View
+from fanfold.core.view import View, Weight
 
 
 class Aftermath(msgspec.Struct):
@@ -33,6 +33,17 @@ class Judged(msgspec.Struct):
     frame: Frame | None = None
     choice: object = None
     """The choice among the tools of the frame."""
+
+
+class GivenParams(msgspec.Struct, frozen=True):
+    """The parameters that a caller gave with a request, read; `request.py` reads and writes it."""
+
+    key: bytes = b""
+    """What the caller gave, as bytes: most give the same with every request."""
+    params: dict[str, Any] = {}
+    """The parameters to send, with the model and the limit of the reply."""
+    reply: int | None = None
+    weight: Weight = Weight(0, 0)
 
 
 class Still(msgspec.Struct, frozen=True):

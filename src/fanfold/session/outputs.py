@@ -22,7 +22,7 @@ from fanfold.outputs.filters.binary import note
 from fanfold.outputs.filters.clip import Clip
 from fanfold.outputs.filters.filter import Shaped, apply_filters, is_shortening
 from fanfold.outputs.intake import INLINE, OutputIntake, file_chunks
-from fanfold.outputs.references import kept
+from fanfold.outputs.references import keep, of_part
 from fanfold.outputs.source import as_text, decode, encode
 from fanfold.session.state import State
 from fanfold.session.threads import STORE, STREAMS
@@ -289,12 +289,13 @@ def register(
         if not isinstance(part, Result) or address in state.log.addresses or entry.erased is not None:
             continue
         ref = state.log.next_ref("o")
-        record = replace(blob, ref=ref, address=address) if blob else kept(state.log, ref, address)
+        record = replace(blob, ref=ref, address=address) if blob else keep(ref, address, of_part(part))
         call = call_answered(state, entry, part.call) if calls is None else calls.get(part.call)
         found = shape or (Shaped() if blob else _run_filters(state, part, call, ref))
-        broke = tuple(map(str, found.failed))
-        told = record.told if blob or found.told is None else Told()
-        state.write(replace(record, failed=broke, told=told))
+        if found.failed or (found.told is not None and not blob):
+            told = record.told if blob or found.told is None else Told()
+            record = replace(record, failed=tuple(map(str, found.failed)), told=told)
+        state.write(record)
         for edit, why in _edits(found, part, address, ref):
             id = state.log.next_edit(len(decisions))
             decisions.append(Decision(id=id, at=entry.id, edit=edit, by="pass", why=why))
@@ -329,6 +330,8 @@ def _tell_unread(state: State, part: Result, tool: str) -> None:
 
 def _edits(shape: Shaped, part: Result, address: str, ref: str) -> Iterator[tuple[Elide, str]]:
     """What is recorded of the filters: what the caller's own left, then what is shown of that."""
+    if shape.text is None and shape.told is None:
+        return
     edit = Elide(address, "", ref, beside=not _is_plain(part))
     if shape.told is not None:
         why = shape.why if shape.told == shape.text else shape.told_by

@@ -25,7 +25,7 @@ from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft
 from fanfold.core.edit import Repair
 from fanfold.core.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound
-from fanfold.core.ids import canonical, digest
+from fanfold.core.ids import canonical, digest, pack
 from fanfold.core.message import user
 from fanfold.core.plan import Answer, Ask
 from fanfold.core.record import Sent
@@ -34,6 +34,7 @@ from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain, prompt_para
 from fanfold.dialects.registry import request_fields
 from fanfold.dialects.tools import chosen_tool
 from fanfold.dialects.weigh import Offer, sendable
+from fanfold.session.aftermath import GivenParams
 from fanfold.session.reduce import MOVED, NOTHING, is_due, less, reduce, rest, trim
 from fanfold.session.state import State
 from fanfold.session.still import adopt, adopt_after_edits, told_at_the_end
@@ -114,33 +115,45 @@ def request(
 
 def prepare(state: State, max_tokens: int | None, context: str | None, params: Mapping[str, Any]) -> Request:
     """Check what the caller gave, and look at the session."""
-    given: dict[str, Any] = plain(dict(params), "A parameter")
-    reply = reply_limit(given if max_tokens is None else {**given, "max_tokens": max_tokens})
+    given = state.given = _read_params(state, max_tokens, params)
     if context is not None and not isinstance(context, str):
         raise BadInput(f"context is a text, not {type(context).__name__}.")
-    if taken := OWN & given.keys():
-        raise BadInput(
-            f"{', '.join(sorted(taken))}: the session sends these itself; record them with add, merge or open."
-        )
-    limits = state.limits(reply)
-    if reply == 0:
-        raise BadInput("A reply of 0 tokens is none: ask for at least 1, or leave max_tokens out.")
-    model = {"model": state.terms.model} if state.terms.model else {}
-    known = {**model, **given, **state.dialect.limit(max_tokens, state.terms.budget.reply)}
     adopt_after_edits(state)
-    offer = _check_tools(state, given)
+    offer = _check_tools(state, given.params)
     context = told_at_the_end(state, sendable(context) if context else None)
-    view, extra = _view(state), weigh_extra(state, context, known)
+    extra = given.weight + _weigh_context(state, context) + _weigh_forced(state, given.params)
+    view, limits = _view(state), state.limits(given.reply)
     return Request(
-        params=known,
-        reply=reply,
+        params=given.params,
+        reply=given.reply,
         context=context,
         extra=extra,
         view=view,
-        allowed=state.dialect.allow(view.rows, known),
+        allowed=state.dialect.allow(view.rows, given.params),
         offer=offer,
         limits=limits,
         budget=less(limits, extra),
+    )
+
+
+def _read_params(state: State, max_tokens: int | None, params: Mapping[str, Any]) -> GivenParams:
+    """What the caller gave, checked and weighed; that is done once where every request comes with the same."""
+    own: dict[str, Any] = plain(dict(params), "A parameter")
+    key = pack((max_tokens, own)) if max_tokens is None or type(max_tokens) is int else b""
+    if key and key == state.given.key:
+        return state.given
+    reply = reply_limit(own if max_tokens is None else {**own, "max_tokens": max_tokens})
+    if taken := OWN & own.keys():
+        raise BadInput(
+            f"{', '.join(sorted(taken))}: the session sends these itself; record them with add, merge or open."
+        )
+    state.limits(reply)  # raises where the reply cannot be so long
+    if reply == 0:
+        raise BadInput("A reply of 0 tokens is none: ask for at least 1, or leave max_tokens out.")
+    model = {"model": state.terms.model} if state.terms.model else {}
+    whole = {**model, **own, **state.dialect.limit(max_tokens, state.terms.budget.reply)}
+    return GivenParams(
+        key=key, params=whole, reply=reply, weight=state.gauge.params(whole) if whole else NOTHING
     )
 
 
@@ -178,8 +191,12 @@ def _check_tools(state: State, params: Mapping[str, Any]) -> Offer:
 
 def weigh_extra(state: State, context: str | None, params: Mapping[str, Any]) -> Weight:
     """What is sent beside rows and frame weighs: the context of one request, and the parameters."""
-    told = state.gauge.message(user(context)) if context else NOTHING
-    return told + (state.gauge.params(params) if params else NOTHING) + _weigh_forced(state, params)
+    told = state.gauge.params(params) if params else NOTHING
+    return told + _weigh_context(state, context) + _weigh_forced(state, params)
+
+
+def _weigh_context(state: State, context: str | None) -> Weight:
+    return state.gauge.message(user(context)) if context else NOTHING
 
 
 def _weigh_forced(state: State, params: Mapping[str, Any]) -> Weight:

@@ -37,7 +37,7 @@ from fanfold.outputs.filters.clip import Clip
 from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.references import shelved
 from fanfold.outputs.source import LineIndex
-from fanfold.session.aftermath import Aftermath, Judged, Resent, Still
+from fanfold.session.aftermath import Aftermath, GivenParams, Judged, Resent, Still
 from fanfold.session.keep import LoadedSession, all_go_on, comes_by_again, goes_on
 from fanfold.session.projection import Projection, standing_on
 from fanfold.session.summarize import summarize
@@ -73,7 +73,7 @@ class State:
         self.deferral: Final = terms.deferral()
         self.gauge: Final = Gauge(terms.meter, terms.dialect, self.deferral.offer)
         self.aftermath = Aftermath()
-        self.judged, self.resent, self.still = Judged(), Resent(), Still()
+        self.judged, self.resent, self.still, self.given = Judged(), Resent(), Still(), GivenParams()
         self.projection: Final = Projection(self.log, self.gauge, terms.name, refs=bool(terms.recall))
         self.indexes: Final[dict[str, LineIndex]] = {}
         """Where the lines of the outputs begin that were last read."""

@@ -92,7 +92,9 @@ class Memory(Tenants):
                 self._referring.setdefault((tenant, number), {})[key[1]] = None
         if batch.summary is not None:
             self._summaries[key] = msgspec.structs.replace(batch.summary, name=key[1])
-        return Stored((), len(lines), self._version(key), was)
+        version += versions(batch.records)
+        self._versions[key] = (len(lines), version)
+        return Stored((), len(lines), version, was)
 
     def _version(self, key: tuple[str, str]) -> int:
         """How many records of a session change the view; those that were erased since count, too."""

@@ -59,7 +59,9 @@ def names_among(text: str) -> dict[str, int]:
     found = [name.rstrip(".,:;") for name in _IDENTIFIER.findall(text)]
     if "@" in text:
         found += _MAIL.findall(text)
-    return Counter([name for name in found if 4 <= len(name) <= _LONGEST])
+    names = [name for name in found if 4 <= len(name) <= _LONGEST]
+    once = dict.fromkeys(names, 1)
+    return once if len(once) == len(names) else Counter(names)
 
 
 def may_hold_names(text: str) -> str:

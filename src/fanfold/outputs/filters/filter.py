@@ -74,8 +74,10 @@ def apply_filters(
 
     What a filter that only shortens returns is used only where it is smaller.
     """
-    own = _unlike(text) if REF in text else REF
-    shown, told = text.replace(REF, own), None
+    own, shown, told = REF, text, None
+    if REF in text:
+        own = _unlike(text)
+        shown = text.replace(REF, own)
     by, told_by, failed = list[str](), "", list[FilterFailure]()
     shortened = False
     for one in filters:

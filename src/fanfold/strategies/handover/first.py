@@ -87,8 +87,13 @@ def quoted_first(old: Span, view: View, at_most: int) -> str:
     first = next((row for row in view.rows if row.is_request), None)
     if not any(row.asked and (row.kind != "entry" or row is first) for row in old.rows):
         return ""
-    asked = list(_requests(old.rows, view))
-    return quote(Story(tuple(asked), tongue_of(item.words.text for item in asked)), at_most, view.count)
+    asked = tuple(_requests(old.rows, view))
+    # A plan tries several stretches, and mostly the same was asked in them.
+    known: tuple[object, str] = view.memory.get("quoted", (None, ""))
+    if known[0] != (asked, at_most):
+        story = Story(asked, tongue_of(item.words.text for item in asked))
+        known = view.memory["quoted"] = (asked, at_most), quote(story, at_most, view.count)
+    return known[1]
 
 
 def _requests(rows: Sequence[Row], view: View) -> Iterator[Asked]:

@@ -185,8 +185,9 @@ def _lifts(names: Sequence[str], used: frozenset[bytes], spoken: frozenset[bytes
     rest = [name for name in names if name not in whole]
     endings = lines_of([name[name.rfind("/") + 1 :].lower() for name in rest], _APART)
     for name, line, ending in zip(rest, lines_of(rest, _APART), endings, strict=True):
-        kinship = _share(line.split(), used)
-        close = _KIN * kinship + _SAID * _share(ending.split(), spoken)
+        words, last = line.split(), ending.split()
+        kinship = len(used.intersection(words)) / len(words) if words else 0.0
+        close = _KIN * kinship + (_SAID * len(spoken.intersection(last)) / len(last) if last else 0.0)
         found[name] = close if kinship and len(name) < _HASHED else close - _doubt(name, kinship)
     return found
 
@@ -208,11 +209,6 @@ def see(names: Mapping[str, int], sights: dict[str, Sight], age: int) -> list[st
     if sum(names.values()) > many:
         sights.update([(name, Sight(age, many, names[name])) for name in new if names[name] > 1])
     return new
-
-
-def _share(words: list[bytes], known: frozenset[bytes]) -> float:
-    """The share of some words that are known."""
-    return 0.0 if known.isdisjoint(words) else len(known.intersection(words)) / len(words)
 
 
 def _doubt(name: str, kinship: float) -> float:

@@ -182,11 +182,10 @@ def running(story: Story) -> Iterator[Line]:
     for step in (*story.steps, *story.later_steps):
         if step.handle:
             begun.setdefault(step.handle, step)
-            continue
-        over = step.closed or step.ended.ok is not None or _STOPS.search(step.use.tool) is not None
-        for handle in [handle for handle in begun if over and step.use.asks_for(handle)]:
-            del begun[handle]
-    own = {step.source for step in story.steps}
+        elif begun and (step.closed or step.ended.ok is not None or _STOPS.search(step.use.tool)):
+            for handle in [handle for handle in begun if step.use.asks_for(handle)]:
+                del begun[handle]
+    own = {step.source for step in story.steps} if begun else set()
     for handle, step in begun.items():
         if step.source in own:
             brief, full = (short(_paths(step.use.subject, story), most) for most in (30, 110))

@@ -7,6 +7,7 @@ a command is a shell. Users add their own names (`auto(tools={"run_sql": "shell"
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -120,27 +121,29 @@ class Tools(msgspec.Struct, frozen=True):
 
     added: tuple[tuple[str, str], ...] = ()
 
-    def kind(self, name: str) -> str | None:
-        """The kind of a tool, if its name is known: a server's name before it does not count."""
-        plain = _PLAIN.sub("", name.lower())
-        own = dict(self.added)
-        last = _PLAIN.sub("", _SERVER.sub("", name.lower()))
-        known = TABLE.get(plain) or TABLE.get(last)
-        if known == "ask" and _SERVER.match(name.lower()):
-            known = "other"  # only a client can ask the person: what a server answers is not the person's
-        return own.get(plain) or own.get(last) or known
-
     def use(self, call: Call) -> Use:
         """What a call does."""
         try:
             args: Mapping[str, Any] = call.args
         except BadArguments:
             args = {"input": call.raw}
-        kind = self.kind(call.name)
+        kind = kind_of(call.name, self.added)
         verb = args.get("command")
         if isinstance(verb, str) and verb in _VERBS and _first(args, _PATHS):
             kind = _VERBS[verb]  # an editor with several commands
         return _use(kind or _shape(args), call.name, args)
+
+
+@lru_cache(maxsize=256)  # a session has few tools, and calls them often
+def kind_of(name: str, added: tuple[tuple[str, str], ...] = ()) -> str | None:
+    """The kind of a tool, if its name is known: a server's name before it does not count."""
+    plain = _PLAIN.sub("", name.lower())
+    own = dict(added)
+    last = _PLAIN.sub("", _SERVER.sub("", name.lower()))
+    known = TABLE.get(plain) or TABLE.get(last)
+    if known == "ask" and _SERVER.match(name.lower()):
+        known = "other"  # only a client can ask the person: what a server answers is not the person's
+    return own.get(plain) or own.get(last) or known
 
 
 def tools_with(added: Mapping[str, str] | None) -> Tools:
@@ -310,7 +313,6 @@ def _told(args: Mapping[str, Any]) -> str:
 def _first(args: Mapping[str, Any], keys: Sequence[str]) -> str | None:
     """The first of these values that is a text."""
     for key in keys:
-        value = args.get(key)
-        if isinstance(value, str) and value:
+        if key in args and (value := args[key]) and isinstance(value, str):
             return value
     return None
