@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import fanfold
-from fanfold import Drop, Fold, MissingExtra
+from fanfold import Drop, Fold, MissingExtra, drop_oldest
 from fanfold.core.message import user
 from fanfold.core.plan import Ask
 from fanfold.dialects.chat.dialect import OpenAIChat
@@ -178,3 +178,10 @@ def test_without_hypothesis_the_generators_name_the_extra(monkeypatch: pytest.Mo
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtra, match=r"fanfold\[test\]"):
         __import__("fanfold.testing.generators")
+
+
+def test_a_strategy_that_never_does_anything_keeps_its_promises_and_is_told() -> None:
+    assert check_strategy(lambda view, budget: []).endswith("but changed none of 5 conversations.")
+    assert (
+        check_strategy(drop_oldest()) == "drop_oldest keeps every promise: it shortened 3 of 5 conversations."
+    )

@@ -41,8 +41,8 @@ _NOTICE = pattern(
     r"Caveat: The messages below|<task-notification>|<bash-(?:input|stdout|stderr)>|<skill\b|"
     r"Base directory for this skill:|<turn_aborted>|"
     # What clients without tool calls put into the user's mouth: the output of a command that the agent wrote.
-    r"(?:Call id: \S{1,80}\s+)?(?:OBSERVATION|Observation):\s|EXECUTION RESULT of \[|<(?:observation|function_results|tool_response|"
-    r"tool_result|returncode)\b|\[\w+ for '[^\n]{0,400}\] Result:)"
+    r"(?:Call id: \S{1,80}\s+)?(?:OBSERVATION|Observation):\s|EXECUTION RESULT of \[|"
+    r"<(?:observation|function_results|tool_response|tool_result|returncode)\b|\[\w+ for '[^\n]{0,400}\] Result:)"
 )
 _ARGUMENTS = pattern(
     r"\A\s*<command-(?:name|message)>(?:(?!<command-contents>).)*?<command-args>(.*?)</command-args>", 16
