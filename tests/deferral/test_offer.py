@@ -35,11 +35,11 @@ def finds(chat: fanfold.Session, id: str = "f1", **asked: str) -> Any:
     return chat.receive(response(replied(None, called(id, "find_tool", **asked))))
 
 
-def uses(chat: fanfold.Session, id: str, name: str, **arguments: Any) -> Any:
+def uses(chat: fanfold.Session, id: str, name: str, /, output: str = "done " * 50, **arguments: Any) -> Any:
     chat.request(max_tokens=100)
     reply = chat.receive(response(replied(None, called(id, name, **arguments))))
     for call in reply.calls:
-        chat.answer(call, "done " * 50)
+        chat.answer(call, output)
     return reply
 
 
@@ -127,6 +127,27 @@ def test_a_reduction_lets_go_of_what_it_hides() -> None:
         }
         assert MERGE not in called_now
         assert names(request) == ["find_tool", CLICK]
+
+
+def test_what_was_found_and_never_called_leaves_with_the_next_reduction_and_comes_back_by_undo() -> None:
+    with opened(strategy=[fanfold.elide(keep=1)], filters=()) as chat:
+        chat.say("Merge it.")
+        finds(chat, query="pull requests")
+        for n in range(4):
+            uses(chat, f"c{n}", MERGE, output="done " * 400, **ARGUMENTS)
+        chat.compact(force=True)
+        assert len(names(chat.request(max_tokens=100))) > 2  # it may yet be called
+        for n in range(4, 8):
+            uses(chat, f"c{n}", MERGE, output="done " * 400, **ARGUMENTS)
+        before = names(chat.request(max_tokens=100))
+        done = chat.compact(force=True)
+        assert names(chat.request(max_tokens=100)) == ["find_tool", MERGE]
+        (left,) = [one for one in done.decisions if one.why == "unload"]
+        assert left.id in {one.decision.id for one in chat.edits() if one.fate == "stands"}
+        chat.undo(left.id)
+        assert names(chat.request(max_tokens=100)) == before
+        chat.compact(force=True)
+        assert names(chat.request(max_tokens=100)) == before  # what a person undid stays
 
 
 def test_a_remembered_tool_is_run_and_loaded_by_its_use() -> None:

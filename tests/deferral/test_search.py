@@ -1,11 +1,14 @@
 """The search for tools: by name always, by what they do nearly always."""
 
+from typing import Any
+
 import pytest
 
 from fanfold.core.record import Frame
 from fanfold.deferral.catalog import Catalog
 from fanfold.deferral.search import split_words, stem
 
+from . import written
 from .everyday import HELD_OUT, SERVERS, Known, define, served, tools
 from .queries import ENGLISH, JAPANESE
 from .unseen import JAPANESE as UNSEEN_JAPANESE
@@ -71,6 +74,24 @@ def test_hard_queries_for_tools_that_the_words_were_not_chosen_for(
     asked = asked or {one.name: one.asked for one in known}
     hits = [name in [hit for hit, _ in found.find(query)[:3]] for name, query in asked.items()]
     assert sum(hits) / len(hits) >= least
+
+
+NEW = {one.name: one.asked for one in served(written.NEW)}
+
+
+@pytest.mark.parametrize(
+    ("asked", "more", "least"),
+    [(written.EVERYDAY, {}, 0.98), (written.EVERYDAY_JAPANESE, {}, 0.92), (NEW, written.NEW, 0.93)],
+    ids=["english", "japanese", "new tools"],
+)
+def test_what_a_model_writes_that_sees_the_index_is_found_and_loaded(
+    asked: dict[str, str], more: dict[str, Any], least: float
+) -> None:
+    found = catalog(tools(94) + served(more))
+    first = [name in [hit for hit, _ in found.search.find(query)[:3]] for name, query in asked.items()]
+    loaded = [name in found.find({"query": query}) for name, query in asked.items()]
+    assert sum(first) >= least * len(asked)
+    assert sum(loaded) >= least * len(asked)
 
 
 def test_a_name_is_understood_by_its_end_and_in_any_case() -> None:

@@ -46,6 +46,18 @@ def test_a_prompt_changes_its_beginning_only_where_a_tool_is_loaded_and_natively
 
 
 @each
+@pytest.mark.parametrize("strategy", ["auto", "elide"])
+def test_nothing_is_refused_where_reductions_hide_searches_and_calls(kind: type[Sdk], strategy: str) -> None:
+    agent = Agent(kind, 94, seed=5, window=16_000, strategy=strategy, filters=())
+    sizes: list[int] = []
+    agent.told["hooks"] = fanfold.Hooks(after_edit=lambda outcome: sizes.append(outcome.after))
+    provider = agent.run(output="It worked. " * 400)
+    assert provider.rejected == []
+    assert len(provider.requests) == 3 * len(agent.wanted) + 1
+    assert sizes
+
+
+@each
 def test_what_is_called_was_offered(kind: type[Sdk]) -> None:
     agent = Agent(kind, 94, seed=3)
     for at, request in enumerate(agent.run().requests):

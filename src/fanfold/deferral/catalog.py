@@ -31,8 +31,8 @@ _LOADED = 5
 """At most so many tools are loaded by one query; by name, all that were named."""
 _ROOM = 1 / 8
 """The share of the window that the index takes at most, as far as it can be told in brief."""
-_NEAR = 0.5
-"""A tool is loaded beside the best one if it scores at least this share of that."""
+_FIRST, _NEAR, _NEARER = 3, 0.25, 0.5
+"""The first three tools are loaded if they score at least a quarter of the best one, the others if they score half."""
 _HEADING = (
     "Besides the tools that you have, there are those in this list. Load one before you call it, with "
     f'{FIND}(name="…"), or describe what it should do with {FIND}(query="…"). Then call it like any other tool.'
@@ -44,6 +44,7 @@ _BRIEF = (
 _OTHERS = "others"
 _SERVER = re.compile(r"(?:mcp__)?(.+?)(?:__|[./:])")
 _LIST = re.compile(r"[\s,;]+")
+_NAME = re.compile(r"[\w./:-]+")
 _TEXT = {"type": "string"}
 DEFINITION = Function(
     FIND,
@@ -129,12 +130,15 @@ class Catalog:
         if named:
             return tuple(dict.fromkeys(named))
         found = self.search.find(" ".join(texts))
-        return tuple(name for name, score in found[:_LOADED] if score >= _NEAR * found[0][1])
+        least = [(_NEAR if at < _FIRST else _NEARER) * found[0][1] for at in range(min(_LOADED, len(found)))]
+        return tuple(name for (name, score), enough in zip(found, least, strict=False) if score >= enough)
 
     def _named(self, text: str) -> list[str]:
-        """The tools that a text names: all its words are names, or the ends of names."""
+        """The tools that a text names: all its words are names, or the ends of names; or whole names among others."""
         found = [self.name_of(word) for word in _LIST.split(text.strip()) if word]
-        return [name for name in found if name] if all(found) else []
+        if all(found):
+            return [name for name in found if name]
+        return [word for word in _NAME.findall(text) if word in self.waiting and not word.isalpha()]
 
     def name_of(self, word: str) -> str | None:
         """The name of a tool that is called so, or the only one whose name ends so."""

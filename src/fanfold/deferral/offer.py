@@ -2,7 +2,8 @@
 
 A tool is loaded while the rows show that it was found or called. So a schema stays through a reduction while calls to
 it are in view, leaves with the reduction that hides the last trace of it, and comes back when that is undone, or when
-the tool is found or called again. Nothing has to be remembered beside the rows.
+the tool is found or called again. What was found and is not called leaves with a reduction as well: an edit shows the
+answer of its search without it. Nothing has to be remembered beside the rows.
 
 Where a provider loads tools itself, what waits is marked (Anthropic) or comes with the answer (OpenAI), and the
 beginning of the prompt stays as it is. A tool whose reference was hidden while its calls stay is sent like any other.
@@ -31,6 +32,8 @@ from fanfold.tokens.models import has
 ANTHROPIC, RESPONSES = "anthropic", "openai.responses"
 _KEPT = 4
 """Offers and catalogs that are kept at hand."""
+_CHANCES = 5
+"""So many calls after a search, a tool that it found and that none of them called is not needed."""
 _NOTHING = "No tool was found. The list in the system prompt has all of them: load one by its name."
 
 
@@ -103,6 +106,26 @@ class Deferral:
             sent, counted = self._frames(catalog, loaded, referenced)
             self._offers[key] = Offer(sent, counted, left_out, loaded)
         return self._offers[key]
+
+    def unneeded(self, frame: Frame, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+        """The answers of searches that load tools which nothing calls, each with what it says without them.
+
+        A reduction shows them so, as edits that can be undone; a schema is sent no longer than it is needed.
+        """
+        if not self.is_ours(frame):
+            return
+        waiting, made = self.catalog(frame).waiting, [list(_calls(row)) for row in rows]
+        searches = {call.id for calls in made for call in calls if call.name in FINDING}
+        needed = {call.name for calls in made for call in calls}
+        later = sum(map(len, made)) - len(searches)
+        for row, calls in zip(rows, made, strict=True):
+            later -= sum(call.name not in FINDING for call in calls)
+            for number, part in enumerate(row.messages[0].parts if row.kind == "entry" else ()):
+                if isinstance(part, Result) and part.call in searches and later >= _CHANCES:
+                    found = [name for name in _results(part, True) if name in waiting]
+                    if not needed.issuperset(found):
+                        kept = [name for name in found if name in needed]
+                        yield f"{row.id}#{number}", to_json({"loaded": kept})
 
     def is_ours(self, frame: Frame) -> bool:
         """Whether the session has an index of its own and answers `find_tool`."""
@@ -248,6 +271,10 @@ def _block_references(block: Any) -> Iterator[str]:
         case {"type": "tool_result", "content": list(inner)}:
             for one in inner:
                 yield from _block_references(one)
+
+
+def _calls(row: Row) -> Iterator[Call]:
+    return (part for message in row.messages for part in message.parts if isinstance(part, Call))
 
 
 def _traces(rows: Iterable[Row]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from fanfold.config.events import Reduced, Reducing, events_of
 from fanfold.config.telemetry import ReductionSpan
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft
-from fanfold.core.edit import Decision, Note, covers_of
+from fanfold.core.edit import Decision, Elide, Note, covers_of
 from fanfold.core.errors import BadInput
 from fanfold.core.plan import Answer, Ask, Outcome, Patient, Strategy, Trigger, is_watchful, name_of
 from fanfold.core.record import Spent
@@ -82,6 +82,7 @@ def reduce(
             may_ask=trigger == "manual" or _may_ask(state, view, budget, whole=strategies is None),
         )
         outcome = yield from _run(state, reduction, trigger)
+        outcome = _let_tools_go(state, reduction, outcome) if outcome.decisions else outcome
         outcome = replace(outcome, again=_sent_again(view, reduction.draft.view) if outcome.decisions else 0)
         outcome = (_leave if dry_run else _conclude)(state, reduction, outcome, trigger)
     except BaseException:  # also one who cancels: a progress indicator must not turn for ever
@@ -113,6 +114,15 @@ def _run(state: State, reduction: Reduction, trigger: Trigger) -> Generator[Ask,
         return outcome
     state.aftermath.stuck = reduction.draft.view
     return replace(outcome, after=outcome.before, decisions=())
+
+
+def _let_tools_go(state: State, reduction: Reduction, outcome: Outcome) -> Outcome:
+    """Let tools that were found and not called since leave with a reduction: the prompt is read afresh anyway."""
+    draft, before = reduction.draft, reduction.draft.view.tokens
+    for address, text in list(state.deferral.unneeded(state.log.frame(), draft.view.rows)):
+        draft.offer(Elide(address, text), why="unload", forced=True)
+    after = outcome.after - (before - draft.view.tokens)
+    return replace(outcome, decisions=tuple(draft.decisions), after=after)
 
 
 def _sent_again(before: View, after: View) -> int:
