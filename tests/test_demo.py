@@ -68,3 +68,13 @@ def test_a_narrow_terminal_reads_whole_words(
     assert max(map(len, printed.splitlines())) <= 40
     assert "…" not in printed
     assert "sliding window" in printed
+
+
+@pytest.mark.slow
+def test_behind_the_gateway_a_plain_loop_keeps_every_promise(capsys: pytest.CaptureFixture[str]) -> None:
+    assert demo.main_gateway(fast=True, steps=40) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("✓") == 5
+    assert "✗" not in printed
+    assert "reduction" in printed
+    assert "step 40/40" in printed

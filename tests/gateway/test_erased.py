@@ -3,6 +3,7 @@
 import json
 
 import fanfold
+from fanfold.core.errors import StoreFailed
 from tests.gateway.gate import Gate, Upstream
 
 REPLY = {
@@ -39,3 +40,38 @@ def test_erased_words_go_to_no_provider_though_nothing_else_was_edited(tmp_path)
     assert "x-fanfold-bypassed" not in headers
     assert b"555-0199" not in upstream.body
     assert json.loads(upstream.body)["messages"][-1]["content"] == "Thanks."
+
+
+def test_where_the_store_fails_a_conversation_with_something_erased_is_refused(tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise StoreFailed("The disk is gone.")
+
+    first = [("user", "My number is 555-0199.")]
+    more = [*first, ("assistant", "Noted."), ("user", "Thanks.")]
+    other = [("user", "Something else.")]
+    with (
+        Upstream([json.dumps(REPLY).encode()]) as upstream,
+        Gate(upstream.url, store=f"sqlite:{tmp_path / 'agent.db'}") as gate,
+    ):
+        gate.post("/v1/chat/completions", body(*first), x_session_id="one")
+        gate.post("/v1/chat/completions", body(*other), x_session_id="two")
+        kept = fanfold.SQLite(tmp_path / "agent.db")
+        name = next(each for each in kept.sessions("default") if "one" in each)
+        with fanfold.open(name, store=kept) as chat:
+            chat.erase(chat.view().rows[0].id, "asked for")
+        gate.post("/v1/chat/completions", body(*more), x_session_id="one")
+        known = len(upstream.requests)
+        bypass = {"x_session_id": "one", "x_fanfold_bypass": "1"}
+        status, headers, _ = gate.post("/v1/chat/completions", body(*more), **bypass)
+        assert (status, "x-fanfold-bypassed" in headers) == (200, False), "it is managed all the same"
+        assert b"555-0199" not in upstream.body
+        assert gate.post("/v1/chat/completions", body(*other), **{**bypass, "x_session_id": "two"})[0] == 200
+        monkeypatch.setattr(gate.gateway.conversations.pool.store, "append", fail)
+        monkeypatch.setattr(gate.gateway.conversations.pool.store, "load", fail)
+        again = [*more, ("assistant", "Noted."), ("user", "Bye.")]
+        status, _, told = gate.post("/v1/chat/completions", body(*again), x_session_id="one")
+        assert (status, b"erased" in told) == (503, True)
+        assert len(upstream.requests) == known + 2
+        longer = [*other, ("assistant", "Noted."), ("user", "Go on.")]
+        status, headers, _ = gate.post("/v1/chat/completions", body(*longer), x_session_id="two")
+        assert (status, headers["x-fanfold-bypassed"]) == (200, "failed: StoreFailed")

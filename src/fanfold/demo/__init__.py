@@ -34,6 +34,38 @@ def main(*, fast: bool = False, record: IO[bytes] | None = None, steps: int = ST
     return 0 if kept else 1
 
 
+def main_gateway(*, fast: bool = False, steps: int = STEPS) -> int:
+    """Play the same task with a plain loop behind the gateway; 1 if a promise was broken."""
+    from fanfold.demo.gateway import play
+    from fanfold.demo.picture import Picture, console, proof
+
+    screen = console()
+    started = time.perf_counter()
+    picture, drawn = Picture(screen.width), list[Any]()
+    with ExitStack() as stack:
+        show = _live(stack, screen) if not fast and screen.is_terminal else drawn.append
+        _, promises = play(steps, lambda moment: show(picture.draw(moment)))
+    if drawn:
+        screen.print(drawn[-1])
+    screen.print(proof(promises))
+    screen.print(
+        f"{time.perf_counter() - started:.1f} s, no key, no network. Next: fanfold serve, docs/clients.md."
+    )
+    return 0 if all(promise.kept for promise in promises) else 1
+
+
+def gateway_figures(steps: int = STEPS) -> int:
+    """Play it without a picture, and print its figures as JSON."""
+    import msgspec
+
+    from fanfold.demo.gateway import play
+
+    watching, promises = play(steps, lambda _: None)
+    told = {"runs": [watching.account.figures()], "promises": promises}
+    print(msgspec.json.format(msgspec.json.encode(told)).decode())
+    return 0 if all(promise.kept for promise in promises) else 1
+
+
 def figures(steps: int = STEPS) -> int:
     """Play the demo without a picture, and print its figures as JSON."""
     import msgspec

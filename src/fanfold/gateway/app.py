@@ -72,6 +72,8 @@ class Gateway:
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """What a server calls."""
+        if self._given is None and scope["type"] != "lifespan":
+            self._read_settings()  # some engines never say that they start
         match scope["type"]:
             case "lifespan":
                 await self._live(receive, send)
@@ -87,7 +89,7 @@ class Gateway:
             event = await receive()
             if event["type"] == "lifespan.startup":
                 if self._given is None:
-                    self.configure(read_settings())
+                    self._read_settings()
                 await send({"type": "lifespan.startup.complete"})
             else:
                 if self.inspection is not None:
@@ -97,6 +99,10 @@ class Gateway:
                     await WORK.run(self.conversations.close)
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+    def _read_settings(self) -> None:
+        self._given = read_settings()
+        self.configure(self._given)
 
     async def _refuse_websocket(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Codex tries a websocket first and falls back at once on 426."""

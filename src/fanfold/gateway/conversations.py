@@ -110,10 +110,21 @@ class Conversations:
         """What clients were not told, by tenant and session, and up to which entry that is known."""
         self._clips: OrderedDict[tuple[str, str], ArrivalClip] = OrderedDict()
         """What shapes the outputs that arrive in each session."""
+        self._guarded: set[tuple[str, str]] = set()
+        """Sessions in which something was erased, by tenant and name, as far as this process has seen them."""
         self._shelf = Shelf(self.pool.store)
         """The session in which each stored response was given, and the one that a client had summarized."""
         self._clients: OrderedDict[tuple[str, str], str] = OrderedDict()
         """The program that speaks in each session, by tenant and session: it owns the history."""
+
+    def guards(self, tenant: str, name: str | None = None) -> bool:
+        """Whether something was erased in a session, or, where none is known, in any one of the tenant.
+
+        What was erased must not go out again, so such a session is never passed on as the client has it.
+        """
+        if name is not None:
+            return (tenant, name) in self._guarded
+        return any(owner == tenant for owner, _ in self._guarded)
 
     def _lease(self, name: str, holder: Holder, request: HttpRequest) -> Lease:
         client = self._clients.get((holder.tenant, name), "a client")
@@ -235,6 +246,7 @@ class Conversations:
             may = may_recall(request)
             view, clip = chat.view(), self._clip(name, holder)
             edited = bool(edits_in(view))
+            self._guard(name, holder, view)
             hides = edited or _defers(holder, request)
             rounds = self._rounds_in(chat, holder, request) if hides else {}
             whole = msgspec.structs.replace(given, body=put_back(given, rounds))
@@ -244,6 +256,10 @@ class Conversations:
             if may and not recalls and _is_due(chat, merged.params, holder.window):
                 recalls, merged = True, chat.merge(with_recall_tools(whole))
             return self._write(chat, name, holder, request, merged.params, recalls)
+
+    def _guard(self, name: str, holder: Holder, view: View) -> None:
+        if (holder.tenant, name) not in self._guarded and shows_erased(view):
+            self._guarded.add((holder.tenant, name))
 
     def refused(self, managed: Managed, error: Mapping[str, Any]) -> Managed | None:
         """The provider said that it is too long: what to send instead, if anything can be left out."""
@@ -273,6 +289,7 @@ class Conversations:
         given = {key: value for key, value in params.items() if key not in request_fields() | _UNSAID}
         sent = chat.request(**_with_room(given, holder.window))
         view = chat.view()
+        self._guard(name, holder, view)
         edits = edits_in(view)
         # What a client leaves to a server's memory is sent in full: the provider need not have stored it.
         hidden = hidden_tools(request, sent, recalls=recalls)
@@ -408,6 +425,11 @@ def edits_in(view: View) -> set[str]:
         if row.was is not None or row.kind in _SHAPED or None in [message.wire for message in row.messages]
     ]
     return {edit for row in shaped for edit in (row.why or (row.id,))}
+
+
+def shows_erased(view: View) -> bool:
+    """Whether a stub stands in a view: of what stands there as it was said, it alone has no wire form."""
+    return any(row.kind == "entry" and row.messages and row.messages[0].wire is None for row in view.rows)
 
 
 def compose(request: HttpRequest, sent: Mapping[str, Any]) -> dict[str, Any]:

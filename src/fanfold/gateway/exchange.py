@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway
 
 _LOG = getLogger("fanfold.gateway")
+_GUARDED = "Something was erased in this conversation, and it cannot be kept out just now. Try again."
+_REASONS = {UnknownModel: "unknown model", BadInput: "not understood"}
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
@@ -231,36 +233,45 @@ async def manage(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None
         raise Unmanaged("switched off")
     if asked is None or exchange.to.purpose != "reply":
         raise Unmanaged("no conversation")
-    if (get(exchange.headers, b"x-fanfold-bypass") or "").lower() not in ("", "0", "false", "no"):
-        raise Unmanaged("asked for")
+    tenant, name = exchange.holder.tenant, None
     try:
+        if _wants_bypass(exchange) and not conversations.guards(tenant):
+            raise Unmanaged("asked for")
         name = await WORK.run(conversations.find, exchange.headers, exchange.holder, asked)
-        async with gateway.turn(exchange.holder.tenant, name):
+        if _wants_bypass(exchange) and not conversations.guards(tenant, name):
+            raise Unmanaged("asked for")
+        async with gateway.turn(tenant, name):
             managed = await WORK.run(conversations.prepare, name, exchange.holder, asked)
     except DoesNotFit as error:
         raise Refused(400, f"prompt is too long: {error}") from error
-    except UnknownModel as error:
-        raise _bypass(gateway, "unknown model", error) from error
-    except BadInput as error:
-        raise _bypass(gateway, "not understood", error) from error
-    except FanfoldError as error:
-        raise _bypass(gateway, "failed", error) from error
     except Unmanaged as reason:
         gateway.metrics.add("bypassed", reason=str(reason))
         raise
-    except Exception as error:  # a bug of ours must not stop an agent
-        _LOG.error("A request could not be managed and was passed on as it is.", exc_info=error)
-        raise _bypass(gateway, "failed", error) from error
+    except Exception as error:
+        if conversations.guards(tenant, name):
+            _LOG.error("A request is refused, because something was erased and %s.", type(error).__name__)
+            raise Refused(503, _GUARDED) from error
+        raise _bypass(gateway, error) from error
     gateway.metrics.add("managed")
     gateway.metrics.add("edited", int(managed.edits > 0))
     gateway.metrics.add("tokens_after", managed.after)
     return managed
 
 
-def _bypass(gateway: Gateway, reason: str, error: Exception) -> Unmanaged:
+def _wants_bypass(exchange: Exchange) -> bool:
+    told = get(exchange.headers, b"x-fanfold-bypass") or ""
+    return told.lower() not in ("", "0", "false", "no")
+
+
+def _bypass(gateway: Gateway, error: Exception) -> Unmanaged:
     """Pass a request on unmanaged, and say so in the log; an error's text may quote the conversation."""
+    named = (reason for kind, reason in _REASONS.items() if isinstance(error, kind))
+    reason = next(named, "failed")
     gateway.metrics.add("bypassed", reason=reason)
-    _LOG.warning("A request is passed on as it is (%s): %s.", reason, type(error).__name__)
+    if isinstance(error, FanfoldError):
+        _LOG.warning("A request is passed on as it is (%s): %s.", reason, type(error).__name__)
+    else:  # a bug of ours must not stop an agent
+        _LOG.error("A request could not be managed and was passed on as it is.", exc_info=error)
     return Unmanaged(f"{reason}: {type(error).__name__}")
 
 
