@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import random
 import sys
 import tempfile
 import threading
@@ -20,95 +19,65 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
+
+from picture_sessions import MODELS, coding, drawing, play, reporting, tools  # noqa: E402
 
 import fanfold  # noqa: E402 scripts are run from anywhere
 from fanfold.inspector.app import Inspector  # noqa: E402
 from fanfold.inspector.running import Window  # noqa: E402
 from fanfold.inspector.safety import new_token  # noqa: E402
 from fanfold.stores.sqlite import SQLite  # noqa: E402
-from fanfold.testing import called, replied, response  # noqa: E402
 from fanfold.testing.provider import Provider  # noqa: E402
 from tests.browser import found, opened  # noqa: E402
 from tests.gateway.gate import Gate  # noqa: E402
 from tests.gateway.test_inspector import run, script  # noqa: E402
 
-FILES = ("parser.py", "lexer.py", "tokens.py", "errors.py", "tree.py", "printer.py")
-WORDS = [
-    "node",
-    "token",
-    "line",
-    "column",
-    "parse",
-    "error",
-    "expected",
-    "found",
-    "offset",
-    "match",
-    "tree",
-    "child",
-    "value",
-    "name",
-    "scope",
-]
-SYSTEM = "You fix bugs in a small Python parser. Run the tests after every change."
-TOOL = {"type": "function", "function": {"name": "read", "parameters": {"type": "object", "properties": {}}}}
+SYSTEM = "You fix bugs in a small shop, written in Python. Run the tests after every change."
+TASK = """Invoices of three lines are one cent short. Find out why and fix it.
+Amounts are Decimal everywhere. Never touch the folder vendor/."""
 BEGUN = 1_790_000_000.0
-
-
-def source(seed: int, lines: int) -> str:
-    """Some code that nobody ever wrote."""
-    choose = random.Random(seed)
-    return "\n".join(
-        f"    {choose.choice(WORDS)}_{n} = self.{choose.choice(WORDS)}({choose.choice(WORDS)}, {choose.randrange(99)})"
-        for n in range(lines)
-    )
-
-
-def play(chat: fanfold.Session, steps: int, seconds: list[float]) -> None:
-    """A session with reads, test runs, bills and reductions."""
-    first = chat.say("Fix the failing test in parser.py. Never touch the folder vendor/.")
-    chat.pin(first.id)
-    before = 0
-    for step in range(steps):
-        seconds[0] += 40
-        counted = chat.request(max_tokens=2_000).sent.tokens
-        file = FILES[step % len(FILES)]
-        runs = step % 5 == 4
-        call = called(f"c{step}", "run" if runs else "read", json.dumps({"path": file, "from": step * 40}))
-        said = "I run the tests again." if runs else f"I read {file} to see where the column is lost."
-        body = response(replied(said, call), prompt=counted, output=60)
-        body["usage"]["prompt_tokens_details"] = {
-            "cached_tokens": before if before <= counted else counted // 5
-        }
-        before = counted // 128 * 128
-        chat.receive(body)
-        failed = f"FAILED tests/test_parser.py::test_column_{step} - assert {step} == {step + 1}\n" * 4
-        chat.answer(f"c{step}", failed if runs else f"# {file}\n{source(step, 60 + step % 3 * 70)}")
-    chat.request(max_tokens=2_000)
-    chat.note(
-        "plan", "1. reproduce the wrong column  2. follow it through lexer.py  3. repair and run the tests"
-    )
 
 
 @contextmanager
 def served(folder: Path) -> Iterator[Window]:
     """The inspector on a store with a few sessions."""
     store, seconds = SQLite(folder / "agent.db"), [BEGUN]
-    options: dict[str, Any] = {
-        "store": store,
-        "model": "gpt-5.2",
-        "system": SYSTEM,
-        "clock": lambda: seconds[0],
-    }
-    for name, steps, window in (("docs-review", 6, 48_000), ("nightly-triage", 24, 32_000)):
-        with fanfold.open(
-            name, window=window, tools=[TOOL], labels={"client": "claude-code"}, **options
-        ) as chat:
-            play(chat, steps, seconds)
-    chat = fanfold.open("fix-parser", window=24_000, tools=[TOOL], **options)
-    play(chat, 42, seconds)
-    chat.fork("fix-parser-retry").close()
+
+    def tick(more: float) -> None:
+        seconds[0] += more
+
+    def begin(name: str, dialect: str, window: int, task: Any, **labels: str) -> fanfold.Session:
+        chat = fanfold.open(
+            name,
+            store=store,
+            dialect=dialect,
+            model=MODELS[dialect],
+            window=window,
+            system=SYSTEM,
+            tools=tools(dialect),
+            labels=labels,
+            clock=lambda: seconds[0],
+        )
+        chat.pin(chat.say(*task).id)
+        return chat
+
+    drawn = fanfold.Image("image/png", drawing())
+    for name, dialect, window, steps, labels in (
+        ("docs-review", "openai.responses", 48_000, list(coding(10)), {}),
+        ("quarterly-report", "gemini", 60_000, list(reporting(5)), {"client": "gemini-cli"}),
+        ("nightly-triage", "anthropic", 32_000, list(coding(40)), {"client": "claude-code"}),
+    ):
+        with begin(name, dialect, window, ("これを見てください。راجع هذا الرسم.", drawn), **labels) as chat:
+            play(chat, dialect, steps, tick)
+    chat = begin("fix-rounding", "openai.chat", 20_000, (TASK,))
+    play(chat, "openai.chat", list(coding(90)), tick)
+    chat.note("plan", "1. reproduce the missing cent  2. follow it through tax.py  3. round once, at the end")
+    with begin(
+        "fix-rounding.tests", "openai.chat", 24_000, ("Which tests cover tax.py?",), parent="fix-rounding"
+    ) as own:
+        play(own, "openai.chat", list(coding(6)), tick)
+    chat.fork("fix-rounding-retry").close()
     token = new_token()
     window = Window(Inspector(store, {token: ("default",)}, write=True, title="agent.db"), token)
     try:
@@ -145,21 +114,21 @@ def shoot(page: Any, folder: Path) -> None:
         page.screenshot(path=folder / f"{name}.png")
 
     go("", "sessions")
-    go("s/fix-parser/now", "now")
-    go("s/fix-parser/hidden", "hidden")
+    go("s/fix-rounding/now", "now")
+    go("s/fix-rounding/hidden", "hidden")
     page.get_by_role("button", name="Bring it back …").first.click()
     page.get_by_role("dialog").get_by_role("listitem").first.wait_for()
     page.screenshot(path=folder / "bring-back.png")
     page.keyboard.press("Escape")
     edit = page.evaluate(
-        "fetch('/inspector/api/sessions/fix-parser/edits').then(r => r.json())"
+        "fetch('/inspector/api/sessions/fix-rounding/edits').then(r => r.json())"
         ".then(all => (all.find(e => e.kind === 'fold') || all[0]).id)"
     )
-    go(f"s/fix-parser/edit/{edit}", "edit")
-    go("s/fix-parser/request/30", "request")
-    go("s/fix-parser/time/30", "time-line")
-    go("s/fix-parser/outputs/o3", "outputs")
-    go("s/fix-parser/try", "try")
+    go(f"s/fix-rounding/edit/{edit}", "edit")
+    go("s/fix-rounding/request/30", "request")
+    go("s/fix-rounding/time/30", "time-line")
+    go("s/fix-rounding/outputs/o3", "outputs")
+    go("s/fix-rounding/try", "try")
     page.get_by_label("Window, in tokens").fill("12000")
     page.get_by_role("button", name="Try it").click()
     page.get_by_text("Tokens of every request").wait_for(timeout=120_000)

@@ -151,6 +151,9 @@ def test_pins_notes_and_folds_are_made_and_unmade_by_keyboard() -> None:
         keys.to("button", "Pin …").press().confirm("Pin it")
         keys.to("button", "Unpin …").press().confirm("Unpin")
         assert not chat.view().rows[0].pinned
+        keys.to("button", "Take it back").press()
+        seen.page.get_by_role("button", name="Unpin …").wait_for()
+        assert chat.view().rows[0].pinned
         seen.page.evaluate(f"location.hash = '#/s/run/now/{second}'")
         folding = seen.page.get_by_text("Fold rows from here")
         folding.wait_for()
@@ -203,6 +206,42 @@ def test_erasing_needs_the_sentence_and_is_done_by_keyboard() -> None:
         keys.to("button", "Destroy it", within=box).press()
         box.wait_for(state="detached")
     assert "Watch the disk" not in str(chat.view())
+
+
+def test_what_two_edits_hide_is_brought_back_and_both_are_taken_back() -> None:
+    store, chat, edit, _ = grown()
+    outer = chat.fold((edit, *(row.id for row in chat.view().rows[2:4])), "Looked at four disks.")
+    with at(store, f"s/run/edit/{edit}") as (keys, seen):
+        keys.to("button", "Bring it back …").press().confirm("Bring it back")
+        keys.to("button", "Take it back").press()
+        seen.page.get_by_text("It lies under a later edit.").wait_for()
+    assert chat.view().row(outer.id) is not None
+
+
+def test_what_filled_the_window_over_time_is_drawn() -> None:
+    store = Memory()
+    open_worked(store)
+    with at(store, "s/run/time") as (keys, seen):
+        keys.to("button", "What fills the window").press()
+        seen.page.locator(".chart .filled.hue2").wait_for(state="attached")
+        assert (
+            seen.page.get_by_role("button", name="What fills the window").get_attribute("aria-pressed")
+            == "true"
+        )
+        assert seen.page.locator(".legend").first.get_by_text("Tool output").count() == 1
+        assert complaints(seen.page) == []
+
+
+def test_what_is_hidden_is_listed_by_the_request_that_made_room() -> None:
+    store = Memory()
+    chat = open_worked(store)
+    hidden = [one for one in chat.edits() if one.fate == "stands" and one.kind == "elide"]
+    with at(store, "s/run/hidden") as (keys, seen):
+        seen.page.get_by_role("heading", name="Before request").first.wait_for()
+        assert seen.page.locator("article").count() == len(hidden)
+        assert seen.page.locator("article").first.locator(".what").inner_text() == "look"
+        keys.to("searchbox", "Only edits that have these words").type("no such words")
+        seen.page.get_by_text("None has these words here.").wait_for()
 
 
 def test_the_time_line_is_walked_by_arrow_keys() -> None:

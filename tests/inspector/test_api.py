@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 import fanfold
 from fanfold.cli.app import fanfold as command
+from fanfold.inspector.values import brief_call
 from fanfold.stores.sqlite import SQLite
 from tests.inspector.world import ROWS, Page, Visitor, open_worked
 
@@ -181,6 +182,70 @@ def test_a_fork_an_erasure_and_an_export(store: SQLite) -> None:
         visitor.tell("run", "erase", entry=entry, reason="a secret", status=400)
         visitor.tell("run", "erase", entry=entry, reason="a secret", sentence=dry["sentence"])
         assert "Watch the disk" not in json.dumps(visitor.ask("sessions/run/view?full=1"))
+
+
+@pytest.mark.parametrize("place", [0, 2], ids=["in view", "in a summary"])
+def test_what_an_erasure_does_to_the_window_is_said_before_it_is_done(store: SQLite, place: int) -> None:
+    chat = open_worked(store, window=400_000, strategy="auto")
+    rows = [row.id for row in chat.view().rows]
+    chat.fold(tuple(rows[1:5]), "Looked at two disks, and both of them were as they had been before.")
+    chat.close()
+    with Page(store) as page:
+        visitor = page.enter()
+        asked = {"entry": rows[place], "reason": "a secret"}
+        dry = visitor.tell("run", "erase", dry_run=True, **asked)
+        assert "It cannot be undone, and nobody can bring it back." in dry["says"]
+        assert any(line.startswith("The next request has") for line in dry["says"])
+        visitor.tell("run", "erase", sentence=dry["sentence"], **asked)
+        assert dry["after"] < dry["before"]
+        assert visitor.ask("sessions/run/view")["tokens"] == dry["after"]
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_what_a_fork_begins_with_is_said_before_it_is_made(store: SQLite, fresh: bool) -> None:
+    chat = open_worked(store, window=400_000, strategy="auto")
+    chat.fold(tuple(row.id for row in chat.view().rows[1:5]), "Looked at two disks.")
+    chat.close()
+    with Page(store) as page:
+        visitor = page.enter()
+        first, own, price = visitor.tell("run", "fork", name="run-2", fresh=fresh, dry_run=True)["says"]
+        made = visitor.tell("run", "fork", name="run-2", fresh=fresh)
+        assert f" {made['tokens']:,} tokens in its window" in first
+        assert own.startswith("run itself is not changed")
+        assert "at list prices" in price
+
+
+def test_rows_and_edits_say_which_call_they_answer(store: SQLite) -> None:
+    open_worked(store).close()
+    with Page(store) as page:
+        visitor = page.enter()
+        rows = visitor.ask("sessions/run/view")["rows"]
+        assert rows[1]["calls"] == ["look"]
+        assert rows[2]["answers"] == ["look"]
+        told = elided(visitor)
+        assert told["answers"] == ["look"]
+        assert told["hides"].startswith("disk ")
+        assert told["request"] in range(7)
+        frame = visitor.ask("sessions/run")["frame"]
+        assert all(tool["name"] and tool["text"] for tool in frame["tools"])
+
+
+def test_a_call_is_told_by_its_tool_and_what_it_was_given() -> None:
+    given = json.dumps({"limit": 3, "path": "src/a.py", "mode": "fast"})
+    assert brief_call(fanfold.Call("c1", "read", given)) == "read src/a.py"
+    assert brief_call(fanfold.Call("c1", "read", json.dumps({"path": "x" * 200}))) == f"read {'x' * 60}…"
+    assert brief_call(fanfold.Call("c1", "read", "no JSON")) == "read"
+    assert brief_call(fanfold.Call("c1", "read", "[1]")) == "read"
+
+
+def test_what_filled_the_window_is_told_of_past_requests(store: SQLite) -> None:
+    chat = open_worked(store)
+    with Page(store) as page:
+        found = page.enter().ask("sessions/run/pictures?requests=0,3")
+        assert [one["number"] for one in found] == [0, 3]
+        for one in found:
+            assert sum(one["picture"].values()) == one["tokens"] == chat.sent(one["number"])[1].tokens
+        assert found[1]["picture"]["output"] > found[0]["picture"].get("output", 0)
 
 
 def test_search_finds_what_is_hidden(store: SQLite) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -221,10 +223,51 @@ def test_a_running_session_is_shown_by_its_own_window() -> None:
     with fanfold.open("mine", model="gpt-5.2") as chat:
         chat.say("Watch the disk.")
         with fanfold.inspect(chat) as window, opened(window.url) as seen:
-            seen.page.get_by_role("link", name="mine").click()
             seen.page.get_by_text("Watch the disk.").first.wait_for()
             assert "token" not in seen.page.url
-            assert window.url in window._repr_html_()
+            seen.page.get_by_role("link", name="All sessions").click()
+            seen.page.get_by_role("link", name="mine").wait_for()
+
+
+class Notebook(BaseHTTPRequestHandler):
+    """A page on another port that shows what a notebook would."""
+
+    cell = ""
+
+    def do_GET(self) -> None:
+        """Answer with the cell."""
+        self.send_response(200)
+        self.send_header("content-type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(f"<!doctype html><title>notebook</title>{self.cell}".encode())
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_notebook_shows_it_in_a_frame_by_whatever_name_it_was_opened(host: str) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Notebook)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with fanfold.open("mine", model="gpt-5.2") as chat, fanfold.inspect(chat) as window:
+        chat.say("Watch the disk.")
+        Notebook.cell = window._repr_html_()
+        with opened(f"http://{host}:{server.server_port}/") as seen:
+            frame = seen.page.frame_locator("iframe")
+            frame.get_by_text("Watch the disk.").first.wait_for()
+            chat.say("Said while the frame is open.")
+            frame.get_by_text("Said while the frame is open.").first.wait_for()
+            with seen.page.expect_download() as download:
+                frame.get_by_role("link", name="Export the session").click()
+            assert "Watch the disk." in Path(download.value.path()).read_text()
+            assert seen.complaints == []
+        with opened(f"http://{host}:{server.server_port}/") as seen:
+            seen.page.frame_locator("iframe").get_by_text("This link was used before.").wait_for()
+        Notebook.cell = window._repr_html_()
+        with opened(f"http://{host}:{server.server_port}/") as seen:
+            seen.page.frame_locator("iframe").get_by_text("Watch the disk.").first.wait_for()
+    server.shutdown()
+    server.server_close()
 
 
 def test_an_inspector_of_an_empty_store_says_so() -> None:

@@ -176,3 +176,23 @@ def test_a_body_that_is_too_large_or_no_json_is_refused(store: SQLite) -> None:
 def test_it_listens_on_this_machine_only() -> None:
     with pytest.raises(BadSetting, match="tunnel"):
         listen("0.0.0.0", 0)
+
+
+def test_only_a_framed_page_is_told_its_secret_and_only_once(store: SQLite) -> None:
+    body = json.dumps({"token": TOKEN}).encode()
+    with Page(store) as page:
+        assert page.send("POST", "/inspector/api/enter", body, **GOOD)[0] == 401
+        page.enter()
+    with Page(store, framed=True) as page:
+        assert (
+            page.send("POST", "/inspector/api/enter", body, **{"content-type": "application/json"})[0] == 403
+        )
+        evil = {**GOOD, "origin": "https://evil.example"}
+        assert page.send("POST", "/inspector/api/enter", body, **evil)[0] == 403
+        status, headers, told = page.send("POST", "/inspector/api/enter", body, **GOOD)
+        assert (status, "set-cookie" in headers) == (200, False)
+        secret = {"x-fanfold-visitor": json.loads(told)["visitor"]}
+        assert page.send("GET", "/inspector/api/sessions", **secret)[0] == 200
+        assert page.send("GET", "/inspector/api/sessions", **{"x-fanfold-visitor": "guessed"})[0] == 401
+        assert page.send("POST", PATH, NOTE, **secret)[0] == 403
+        assert page.send("POST", "/inspector/api/enter", body, **GOOD)[0] == 401

@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from fanfold.core.errors import BadInput
+from fanfold.core.record import TokenUsage
 from fanfold.inspector.desk import Seat
 from fanfold.inspector.looking import Inquiry
 from fanfold.session.preview import Preview
-from fanfold.session.stored import summary_of
+from fanfold.session.stored import opening_of, summary_of
+from fanfold.tokens.models import lookup
+from fanfold.tokens.usage import cost
 
 SENTENCE = "erase {name}"
 """What a person types before something is destroyed."""
@@ -59,7 +62,10 @@ def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     told = seat.chat.preview(verb, *args, **kwargs)
     if not asked.body.get("dry_run"):
         getattr(seat.chat, verb)(*args, **kwargs)
-    return {"dry_run": bool(asked.body.get("dry_run")), **describe_preview(told)}
+    found = describe_preview(told)
+    if verb == "release":
+        found["says"].append("From now on it may be shortened again by itself. Pin it to keep it as it is.")
+    return {"dry_run": bool(asked.body.get("dry_run")), **found}
 
 
 def describe_preview(told: Preview) -> dict[str, Any]:
@@ -89,9 +95,8 @@ def sentences(told: Preview) -> list[str]:
     """What a change does to tokens, cache and cost, in words."""
     more = told.after - told.before
     room = f" of {told.room:,}" if told.room is not None and told.room < 1 << 39 else ""
-    step = (
-        "as many tokens as before" if not more else f"{abs(more):,} tokens {'more' if more > 0 else 'less'}"
-    )
+    tokens = f"{abs(more):,} token{'s' * (abs(more) != 1)}"
+    step = "as many tokens as before" if not more else f"{tokens} {'more' if more > 0 else 'less'}"
     said = [f"The next request has {step}: {told.before:,} → {told.after:,}{room}."]
     lost = max(0, told.cached - told.cached_after)
     if told.expired:
@@ -102,9 +107,7 @@ def sentences(told: Preview) -> list[str]:
         said.append("The provider's cache still holds the same beginning.")
     if told.cost is not None and told.cost_after is not None and told.later is not None:
         once = told.cost_after - told.cost
-        said.append(
-            f"At list prices: {_dollars(once)} for the next prompt, {_dollars(told.later)} for each later one."
-        )
+        said.append(_say_price(_dollars(once), _dollars(told.later)))
     if told.due:
         said.append(
             f"That is above {told.trigger:,} tokens, so the next request is reduced first: "
@@ -115,19 +118,55 @@ def sentences(told: Preview) -> list[str]:
     return said
 
 
+def _say_price(once: str, later: str) -> str:
+    if once == later == "nothing":
+        return "At list prices it costs nothing more."
+    return f"At list prices: {once} for the next prompt, {later} for each later one."
+
+
 def _dollars(amount: float) -> str:
-    sign = "+" if amount >= 0 else "−"
-    return f"{sign}${abs(amount):,.4f}"
+    if round(abs(amount), 4) == 0:
+        return "nothing"
+    return f"{'+' if amount >= 0 else '−'}${abs(amount):,.4f}"
 
 
 def fork(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """A session of its own on the same messages; this one is not touched."""
     name, fresh = _text(asked, "name"), bool(asked.body.get("fresh"))
     if asked.body.get("dry_run"):
-        says = [f"{name} begins where {seat.chat.name} stands. {seat.chat.name} itself is not changed."]
-        return {"dry_run": True, "session": name, "says": says}
+        return {"dry_run": True, "session": name, "says": _say_fork(seat, name, fresh=fresh)}
     with seat.chat.fork(name, edits=not fresh) as made:
         return {"dry_run": False, "session": name, "tokens": made.view().tokens, "says": []}
+
+
+def _say_fork(seat: Seat, name: str, *, fresh: bool) -> list[str]:
+    """What a new session begins with, and what its first prompt costs."""
+    told, own = seat.chat.preview(), seat.chat.name
+    tokens = _count_all(seat) if fresh else told.before
+    said = [
+        f"{name} begins where {own} stands, with {'all' if fresh else 'the same'} {tokens:,} tokens in its window.",
+        f"{own} itself is not changed: its tokens, its cost and its cache stay as they are.",
+    ]
+    model = lookup(opening_of(seat.chat).model or "")
+    if model is not None and model.prices is not None and told.cost is not None:
+        price = cost(TokenUsage(input=tokens), model) if fresh else told.cost
+        said.append(f"Its first prompt costs about ${price:,.4f}, at list prices.")
+    if tokens > told.trigger:
+        said.append(f"That is above {told.trigger:,} tokens, so its first request is reduced first.")
+    return said
+
+
+def _count_all(seat: Seat) -> int:
+    """The tokens of everything that was said, with nothing hidden."""
+    view = seat.chat.view()
+    ids = [
+        id
+        for row in view.rows
+        if row.kind != "note"
+        for id in ((row.id,) if row.kind == "entry" else seat.chat.why(row.id).hides)
+    ]
+    said = [message for id in ids if (message := view.said(id)) is not None]
+    return view.overhead + view.frame.tokens + sum(map(view.weigh, said))
 
 
 def erase(seat: Seat, asked: Inquiry) -> dict[str, Any]:
@@ -139,7 +178,8 @@ def erase(seat: Seat, asked: Inquiry) -> dict[str, Any]:
             "Its content is destroyed in every session of this tenant, with summaries that were made from it.",
             "It cannot be undone, and nobody can bring it back.",
         ]
-        return {"dry_run": True, "sentence": sentence, "says": says}
+        found = describe_preview(seat.chat.preview("erase", entry, reason))
+        return {"dry_run": True, "sentence": sentence, **found, "says": [*says, *found["says"]]}
     if asked.body.get("sentence") != sentence:
         raise BadInput(f"Type {sentence!r} to destroy it for good.")
     return {"dry_run": False, "erased": seat.chat.erase(entry, reason), "reason": reason}

@@ -12,9 +12,10 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from fanfold.core.errors import Closed, Moved, StoreFailed
+from fanfold.core.message import Call
 from fanfold.session.cache import CacheUse
 from fanfold.session.session import Session
-from fanfold.session.stored import StoredSessions
+from fanfold.session.stored import StoredSessions, calls_of
 from fanfold.stores.store import Store, Tenant
 
 T = TypeVar("T")
@@ -61,6 +62,16 @@ class Seat:
         self.lock = threading.RLock()
         self.uses: dict[int, CacheUse] = {}
         """What requests read from the cache, of those that were billed: it does not change any more."""
+        self.pictures: dict[int, dict[str, Any]] = {}
+        """What filled the window in requests that were looked at: that does not change either."""
+        self._calls: tuple[str | None, dict[str, Call]] = (None, {})
+
+    @property
+    def calls(self) -> dict[str, Call]:
+        """What the model called on the way to where the session stands, by id."""
+        if self._calls[0] != self.chat.head:
+            self._calls = self.chat.head, calls_of(self.chat)
+        return self._calls[1]
 
 
 class Desk:

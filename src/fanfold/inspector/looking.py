@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
-from fanfold.core.edit import Decision, Elide, Note, Pin
+from fanfold.core.edit import Decision, Drop, Elide, Fold, Note, Pin
 from fanfold.core.errors import BadInput, NotFound
 from fanfold.core.view import Row, View
 from fanfold.inspector.answer import write_json
@@ -21,17 +21,20 @@ from fanfold.inspector.values import (
     PICTURES,
     because,
     because_covered,
+    begin,
     describe_brief,
     describe_message,
     describe_picture,
     kind_of,
+    list_answered,
     shown_by,
 )
 from fanfold.outputs.grep import Patience, Pattern
 from fanfold.session.past import PastEdit
-from fanfold.session.stored import describe, summary_of, without_any_room
+from fanfold.session.stored import describe, summary_of, tools_of, without_any_room
 from fanfold.stores.export import export_session
 from fanfold.stores.search import search as search_tenant
+from fanfold.text.json_text import to_json
 
 _PAGE = 200
 _MOST_PAGE = 2_000
@@ -39,6 +42,7 @@ _LINES = 500
 _WIDEST = 4_000
 """Bytes of a line of an output; a longer one is cut."""
 _HITS = 200
+_MOST_PICTURES = 20
 
 
 class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,8 +101,8 @@ def overview(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "picture": describe_picture(view),
         "rows": len(view.rows),
         "largest": max((row.tokens for row in view.rows), default=0),
-        "frame": _describe_frame(view),
-        "pins": [_pin(one) for one in stand if isinstance(one.decision.edit, Pin)],
+        "frame": _describe_frame(seat, view),
+        "pins": [_pin(one, view) for one in stand if isinstance(one.decision.edit, Pin)],
         "notes": [_note(one) for one in stand if isinstance(one.decision.edit, Note)],
         "hidden": sum(one.kind in ("fold", "drop", "elide") for one in stand),
         "cost": sum(price for price in prices if price is not None) if any(prices) else None,
@@ -106,15 +110,25 @@ def overview(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     }
 
 
-def _describe_frame(view: View) -> dict[str, Any]:
-    messages = view.frame.messages
-    return {"tokens": view.frame.tokens, "messages": [describe_message(one) for one in messages]}
+def _describe_frame(seat: Seat, view: View) -> dict[str, Any]:
+    return {
+        "tokens": view.frame.tokens,
+        "messages": [describe_message(one) for one in view.frame.messages],
+        "tools": [{"name": name, "text": to_json(body)[:LONG]} for name, body in tools_of(seat.chat)],
+    }
 
 
-def _pin(one: PastEdit) -> dict[str, Any]:
+def _pin(one: PastEdit, view: View) -> dict[str, Any]:
     edit = one.decision.edit
     assert isinstance(edit, Pin)
-    return {"id": one.decision.id, "entry": edit.entry, "text": edit.text, "time": one.time}
+    said = view.said(edit.entry) if edit.entry is not None else None
+    return {
+        "id": one.decision.id,
+        "entry": edit.entry,
+        "text": edit.text,
+        "says": begin((said,)) if said is not None else "",
+        "time": one.time,
+    }
 
 
 def _note(one: PastEdit) -> dict[str, Any]:
@@ -130,7 +144,7 @@ def view_rows(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         return describe(view)
     start, most = max(0, asked.number("offset", 0)), asked.number("limit", _PAGE, _MOST_PAGE)
     made = {one.decision.id: one.decision for one in seat.chat.edits()}
-    rows = [describe_brief(row, view, made) for row in view.rows[start : start + most]]
+    rows = [describe_brief(row, view, made, seat.calls) for row in view.rows[start : start + most]]
     return {
         "tip": view.tip,
         "version": view.version,
@@ -160,15 +174,15 @@ def view_row(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     most = asked.number("most", LONG)
     was = row.was
     return {
-        **describe_brief(row, view, made),
-        "messages": [_message(view, row, one, most) for one in row.messages],
-        "was": describe_message(was, row.id, view.kept, most) if was is not None else None,
+        **describe_brief(row, view, made, seat.calls),
+        "messages": [_message(seat, view, row, one, most) for one in row.messages],
+        "was": describe_message(was, row.id, view.kept, most, seat.calls) if was is not None else None,
         "why": chat.why(row.id) if row.kind != "note" else None,
     }
 
 
-def _message(view: View, row: Row, message: Any, most: int) -> dict[str, Any]:
-    return describe_message(message, row.id if row.kind == "entry" else "", view.kept, most)
+def _message(seat: Seat, view: View, row: Row, message: Any, most: int) -> dict[str, Any]:
+    return describe_message(message, row.id if row.kind == "entry" else "", view.kept, most, seat.calls)
 
 
 def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
@@ -188,7 +202,7 @@ def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "on_path": row is not None or why.shown_by is not None,
         "says": _say_why(row, view, made, hidden),
         "tokens": view.weigh(message),
-        "message": describe_message(message, why.entry, view.kept, asked.number("most", LONG)),
+        "message": describe_message(message, why.entry, view.kept, asked.number("most", LONG), seat.calls),
         "why": why,
     }
 
@@ -210,7 +224,24 @@ def search_all(desk: Desk, asked: Inquiry) -> dict[str, Any]:
 
 def list_edits(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
     """Every edit, newest first: what it hides, how large that is, by whom, when, why, and what became of it."""
-    return [_edit(one) for one in reversed(seat.chat.edits())]
+    before = {id: one.number for one in seat.chat.requests() for id in one.edits}
+    return [
+        {**_edit(one), **_hidden(one, seat), "request": before.get(one.decision.id)}
+        for one in reversed(seat.chat.edits())
+    ]
+
+
+def _hidden(one: PastEdit, seat: Seat) -> dict[str, Any]:
+    """What an edit hides, in a few words: which output, or how the first of its messages begins."""
+    edit, view = one.decision.edit, seat.chat.view()
+    if not isinstance(edit, Elide | Fold | Drop):
+        return {"hides": "", "answers": []}
+    ids = (edit.entry,) if isinstance(edit, Elide) else seat.chat.why(one.decision.id).hides[:3]
+    said = [message for id in ids if (message := view.said(id)) is not None]
+    return {
+        "hides": begin(said),
+        "answers": list_answered(said, seat.calls) if isinstance(edit, Elide) else [],
+    }
 
 
 def _edit(one: PastEdit) -> dict[str, Any]:
@@ -258,7 +289,7 @@ def edit(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     for id in why.hides[start : start + size]:
         message = view.said(id)
         if message is not None:
-            told = describe_message(message, id, view.kept, most)
+            told = describe_message(message, id, view.kept, most, seat.calls)
             covered.append({"id": id, "tokens": view.weigh(message), "message": told})
     return {
         **_edit(found),
@@ -280,6 +311,19 @@ def list_requests(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
         if one.usage is not None:
             seat.uses[one.number] = use
         found.append({**asdict(one), "cache": use})
+    return found
+
+
+def pictures(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
+    """What filled the window in some past requests, by kind of row; `requests` has their numbers."""
+    found = []
+    for text in asked.query.get("requests", "").split(",")[:_MOST_PICTURES]:
+        number = _number(text)
+        if number not in seat.pictures:
+            view = seat.chat.sent(number)[1]
+            told = {"number": number, "tokens": view.tokens, "picture": describe_picture(view)}
+            seat.pictures[number] = told
+        found.append(seat.pictures[number])
     return found
 
 
@@ -309,10 +353,14 @@ def request(seat: Seat, asked: Inquiry) -> dict[str, Any]:
 
 
 def _request_number(asked: Inquiry) -> int:
+    return _number(asked.rest[0])
+
+
+def _number(text: str) -> int:
     try:
-        return int(asked.rest[0])
+        return int(text)
     except ValueError:
-        raise BadInput(f"A request has a number, not {asked.rest[0][:40]!r}.") from None
+        raise BadInput(f"A request has a number, not {text[:40]!r}.") from None
 
 
 def _lines(body: Any) -> list[str]:
@@ -334,7 +382,7 @@ def _difference(seat: Seat, number: int) -> dict[str, Any]:
         for id in (*found.gone, *found.came, *found.changed):
             row = view.row(id)
             if row is not None:
-                texts[id] = describe_brief(row, view, made)
+                texts[id] = describe_brief(row, view, made, seat.calls)
     return {**asdict(found), "rows": texts}
 
 

@@ -22,6 +22,7 @@ READS: Mapping[tuple[str, int], Work] = {
     ("edits", 1): looking.edit,
     ("requests", 0): looking.list_requests,
     ("requests", 1): looking.request,
+    ("pictures", 0): looking.pictures,
     ("bodies", 1): looking.request_body,
     ("outputs", 0): looking.list_outputs,
     ("outputs", 1): looking.output,

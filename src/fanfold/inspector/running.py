@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from fanfold.core.errors import BadSetting, MissingExtra
 from fanfold.inspector.safety import LOOPBACK, new_token
@@ -61,9 +62,12 @@ def address(bound: socket.socket, token: str) -> str:
 class Window:
     """A page that shows a running session. In a notebook it shows itself in a frame."""
 
-    def __init__(self, inspector: Inspector, token: str) -> None:
+    def __init__(self, inspector: Inspector, token: str, session: str = "") -> None:
         self._bound = listen("127.0.0.1", 0)
-        self.url = address(self._bound, token)
+        self._inspector = inspector
+        self._grant = inspector.doors.grant(token)
+        self._place = f"#/s/{quote(session, safe='')}/now" if session else ""
+        self.url = address(self._bound, token) + self._place
         """The link that opens the page; it works once."""
         self._server = make_server(inspector)
         self._thread = threading.Thread(target=self._server.run, args=([self._bound],), daemon=True)
@@ -88,7 +92,10 @@ class Window:
         return f"<fanfold inspector at {self.url}>"
 
     def _repr_html_(self) -> str:
-        return f'<iframe src="{self.url}" width="100%" height="640" style="border:0"></iframe>'
+        # Each time it is shown it has a link of its own. The token stands behind the #, where only the page reads it.
+        page, token = self.url.partition("?")[0], self._inspector.doors.add(self._grant)
+        source = f"{page}#frame={token}{self._place.removeprefix('#')}"
+        return f'<iframe src="{source}" width="100%" height="640" style="border:0"></iframe>'
 
 
 def inspect(chat: Session | AsyncSession, *, write: bool = True) -> Window:
@@ -101,4 +108,4 @@ def inspect(chat: Session | AsyncSession, *, write: bool = True) -> Window:
 
     tenant, token = tenant_of(chat), new_token()
     shown = Inspector(tenant.store, {token: (tenant.name,)}, write=write, framed=True, title=chat.name)
-    return Window(shown, token)
+    return Window(shown, token, chat.name)

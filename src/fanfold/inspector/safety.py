@@ -20,6 +20,8 @@ from fanfold.inspector.answer import Denied, Headers
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 WRITING = b"x-fanfold-inspector"
 """The header that every write brings."""
+VISITING = b"x-fanfold-visitor"
+"""The header in which a framed page brings its secret: a browser keeps a strict cookie from a frame of another site."""
 MOST_BODY = 1 << 20
 _MOST_TOKENS = 100
 """So many links wait for somebody to open them; an older one does not work any more."""
@@ -51,6 +53,10 @@ class Doors:
             self._tokens.pop(next(iter(self._tokens)))
         return token
 
+    def grant(self, token: str) -> Grant:
+        """What the holder of a token that is not used yet may see."""
+        return self._tokens[_hash(token)]
+
     def close(self) -> None:
         """No token and no cookie opens anything any more."""
         self._tokens.clear()
@@ -58,13 +64,18 @@ class Doors:
 
     def enter(self, token: str, *, secure: bool = False) -> Headers:
         """Use a token up; returns the header with the cookie that it becomes."""
+        secret = self.admit(token)
+        cookie = f"{self.cookie}={secret}; Path=/; HttpOnly; SameSite=Strict{'; Secure' * secure}"
+        return [(b"set-cookie", cookie.encode())]
+
+    def admit(self, token: str) -> str:
+        """Use a token up; returns the secret that it becomes."""
         grant = self._tokens.pop(_hash(token), None)
         if grant is None:
             raise Denied(401, "This link was used before. Ask for a new one, or start the inspector again.")
         secret = secrets.token_urlsafe(32)
         self._visitors[_hash(secret)] = grant
-        cookie = f"{self.cookie}={secret}; Path=/; HttpOnly; SameSite=Strict{'; Secure' * secure}"
-        return [(b"set-cookie", cookie.encode())]
+        return secret
 
     def find(self, headers: Headers) -> Grant:
         """What whoever asks may see."""
@@ -72,8 +83,9 @@ class Doors:
             jar = SimpleCookie(get(headers, b"cookie") or "")
         except CookieError:
             jar = SimpleCookie()
-        secret = jar.get(self.cookie)
-        found = self._visitors.get(_hash(secret.value)) if secret else None
+        cookie = jar.get(self.cookie)
+        secret = cookie.value if cookie else get(headers, VISITING)
+        found = self._visitors.get(_hash(secret)) if secret else None
         if found is None:
             raise Denied(401, "Open the inspector by the link that was printed when it was started.")
         return found

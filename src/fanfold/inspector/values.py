@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from types import MappingProxyType
 from typing import Any
 
 from fanfold.core.edit import Decision, Drop, Elide, Fold, Note, Pin, Repair
+from fanfold.core.errors import BadArguments
 from fanfold.core.layout import marker
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking, text_of
 from fanfold.core.record import Kept
@@ -18,6 +21,8 @@ BRIEF, LONG = 240, 20_000
 PICTURES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 """Pictures that a browser shows and that cannot run anything."""
 _MOST_PICTURE = 8 << 20
+_GIVEN = 60
+"""Characters of what a call was given."""
 
 
 def kind_of(row: Row) -> str:
@@ -34,7 +39,9 @@ def kind_of(row: Row) -> str:
     return row.role
 
 
-def describe_brief(row: Row, view: View, decisions: Mapping[str, Decision]) -> dict[str, Any]:
+def describe_brief(
+    row: Row, view: View, decisions: Mapping[str, Decision], calls: Mapping[str, Call]
+) -> dict[str, Any]:
     """A row for the list: what it is, how large, how it begins, and why it is as it is."""
     return {
         "id": row.id,
@@ -49,19 +56,40 @@ def describe_brief(row: Row, view: View, decisions: Mapping[str, Decision]) -> d
         "fresh": row.id in view.fresh,
         "brought_back": row.id in view.exempt,
         "name": row.name,
-        "text": _begin(row),
-        "calls": [call.name for message in row.messages for call in message.calls],
+        "text": begin(row.messages),
+        "calls": [brief_call(call) for message in _said(row) for call in message.calls],
+        "answers": list_answered(row.messages, calls),
         "because": because(row, view, decisions),
     }
 
 
-def _begin(row: Row) -> str:
-    parts = [part for message in row.messages for part in message.parts if not isinstance(part, Call)]
+def _said(row: Row) -> tuple[Message, ...]:
+    return row.messages if row.was is None else (row.was,)
+
+
+def begin(messages: Iterable[Message], most: int = BRIEF) -> str:
+    """How some messages begin, in one line."""
+    parts = [part for message in messages for part in message.parts if not isinstance(part, Call)]
     words = [
         text_of(part) if isinstance(part, Text | Result | Thinking) else f"[{type(part).__name__.lower()}]"
         for part in parts
     ]
-    return " ".join(" ".join(word[: 4 * BRIEF].split()) for word in words)[:BRIEF]
+    return " ".join(" ".join(word[: 4 * most].split()) for word in words)[:most]
+
+
+def brief_call(call: Call) -> str:
+    """A call in a few words: the tool, and the first thing that it was given."""
+    with suppress(BadArguments):
+        given = next((value for value in call.args.values() if isinstance(value, str) and value.strip()), "")
+        line = " ".join(given[: 4 * _GIVEN].split())
+        return f"{call.name} {line[:_GIVEN]}{'…' * (len(line) > _GIVEN)}".rstrip()
+    return call.name
+
+
+def list_answered(messages: Iterable[Message], calls: Mapping[str, Call]) -> list[str]:
+    """The calls that some messages answer, in a few words each."""
+    parts = [part for message in messages for part in message.parts if isinstance(part, Result)]
+    return [brief_call(calls[part.call]) if part.call in calls else part.name or "" for part in parts]
 
 
 def because(row: Row, view: View, decisions: Mapping[str, Decision]) -> str:
@@ -88,7 +116,7 @@ def because(row: Row, view: View, decisions: Mapping[str, Decision]) -> str:
         return "You brought it back: automatic edits leave it alone until you release it."
     if row.id in view.fresh:
         return "New: the model has not seen it yet, so it is shown whole."
-    return "Shown as it was recorded: no edit touched it."
+    return "As it was recorded: no edit touched it."
 
 
 def because_covered(cover: Row, decisions: Mapping[str, Decision]) -> str:
@@ -117,14 +145,20 @@ def describe_picture(view: View) -> dict[str, int]:
 
 
 def describe_message(
-    message: Message, entry: str = "", kept: Callable[[str], Kept | None] = lambda _: None, most: int = LONG
+    message: Message,
+    entry: str = "",
+    kept: Callable[[str], Kept | None] = lambda _: None,
+    most: int = LONG,
+    calls: Mapping[str, Call] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """A message with its parts; a part that has a reference names it."""
+    """A message with its parts; a part that has a reference names it, and a result says what it answers."""
     parts = []
     for number, part in enumerate(message.parts):
         record = kept(f"{entry}#{number}") if entry else None
         ref = record.ref if record is not None and record.gone is None else None
-        parts.append({**describe_part(part, most), "ref": ref})
+        call = calls.get(part.call) if isinstance(part, Result) else None
+        answers = {"answers": brief_call(call)} if call is not None else {}
+        parts.append({**describe_part(part, most), "ref": ref, **answers})
     return {"role": message.role, "parts": parts}
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from fanfold.core.edit import Decision
+from fanfold.core.edit import Decision, Fold
 from fanfold.core.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound, unknown
 from fanfold.core.layout import show
-from fanfold.core.record import Sent, TokenUsage
+from fanfold.core.record import Replaced, Sent, TokenUsage
 from fanfold.core.view import View
 from fanfold.session import undo
 from fanfold.session.cache import kept_for
@@ -26,6 +26,18 @@ from fanfold.session.state import State
 from fanfold.tokens.models import lookup
 from fanfold.tokens.units import in_window
 from fanfold.tokens.usage import cost
+
+
+def _blank(state: State, name: str, reason: str) -> None:
+    """Show what an erasure leaves in this session: a stub, and no summary that was made from it."""
+    kept = state.log.kept.get(name)
+    id = kept.entry if kept is not None and kept.is_part else undo.entry_named(state, name)
+    stub = state.log.tree[id].to_stub(reason).message
+    covers = [row.id for row in state.view().rows if row.kind == "fold" and id in state.log.leaves((row.id,))]
+    state.write(Replaced(id, stub))
+    for row in covers:
+        state.decide(Fold((row,), f"[erased: {reason}]"), why="erase")
+
 
 CHANGES: Mapping[str, Callable[..., Any]] = {
     "fold": undo.fold,
@@ -38,6 +50,7 @@ CHANGES: Mapping[str, Callable[..., Any]] = {
     "pin": undo.pin,
     "unpin": undo.unpin,
     "note": undo.note,
+    "erase": _blank,
 }
 """The changes that can be looked at first."""
 

@@ -9,10 +9,11 @@ from msgspec.structs import replace
 from fanfold.config.choice import remembered_options
 from fanfold.config.options import Options
 from fanfold.core.errors import NotFound
-from fanfold.core.message import Message
+from fanfold.core.message import Call, Message
 from fanfold.core.record import Move, Opened, Record, Sent
 from fanfold.core.view import Row, View
 from fanfold.dialects.dialect import encode
+from fanfold.dialects.tools import functions
 from fanfold.dialects.weigh import framed, sendable
 from fanfold.session.open import open_aside
 from fanfold.session.session import Session, Verbs
@@ -121,6 +122,22 @@ def opening_of(chat: Verbs) -> Opened:
     """What an open session is opened with; its dialect and model are always told, where they are known."""
     terms = chat._state.terms
     return replace(terms.opened, dialect=chat._state.dialect.name, model=terms.model)
+
+
+def calls_of(chat: Verbs) -> dict[str, Call]:
+    """Every call that the model made on the way to where the session stands, by its id."""
+    log = chat._state.log
+    said = (log.said(id) for id in log.tree.path(log.head))
+    return {call.id: call for message in said if message is not None for call in message.calls}
+
+
+def tools_of(chat: Verbs) -> list[tuple[str, Any]]:
+    """The tools of an open session as they are defined, each with its name."""
+    state = chat._state
+    frame = state.log.frame()
+    dialect = frame.dialect or state.dialect.name
+    named = ((functions((body,), dialect), body) for body in frame.tools)
+    return [(", ".join(tool.name for tool in tools) or "built in", body) for tools, body in named]
 
 
 class History(NamedTuple):

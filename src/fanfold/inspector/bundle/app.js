@@ -1,6 +1,6 @@
 // The page: which screen is shown, what is heard from the server, and what was just done.
 import { html, render, useState, useEffect, useCallback, useRef } from "./vendor/htm-preact.js";
-import { ask, place, tell, watch } from "./api.js";
+import { ask, enter, place, tell, watch } from "./api.js";
 import { Live, Proposal, to } from "./parts.js";
 import { Sessions } from "./sessions.js";
 import { Now, Recorded } from "./now.js";
@@ -10,7 +10,7 @@ import { Outputs } from "./outputs.js";
 import { Try } from "./try.js";
 import { Health } from "./health.js";
 
-const SCREENS = [["now", "Now"], ["hidden", "What is not shown"], ["time", "Time line"], ["outputs", "Outputs"], ["try", "Try a policy"]];
+const SCREENS = [["now", "Now"], ["hidden", html`<span class="less">What is </span>not shown`], ["time", "Time line"], ["outputs", "Outputs"], ["try", "Try a policy"]];
 const SEEN_EVERY = 400; // milliseconds between two looks at a session that changes all the time
 
 function readAddress() {
@@ -54,7 +54,7 @@ function Page() {
   useEffect(() => {
     const moved = () => { setAt(readAddress()); window.scrollTo(0, 0); };
     window.addEventListener("hashchange", moved);
-    ask("about").then((told) => { place.tenant = place.tenant || told.tenants[0]; setAbout(told); }, (failed) => setError(failed.message));
+    ENTERED.then(() => ask("about")).then((told) => { place.tenant = place.tenant || told.tenants[0]; setAbout(told); }, (failed) => setError(failed.message));
     return () => window.removeEventListener("hashchange", moved);
   }, []);
   useEffect(() => (about ? watch(at.name, refresh) : undefined), [at.name, about]);
@@ -70,9 +70,8 @@ function Page() {
     if (what.verb === "fork") location.hash = to(what.made.session, "now");
   };
   const takeBack = async () => {
-    const [verb, fields] = toast.back;
     setToast(null);
-    try { await tell(toast.name, verb, fields); refresh(); } catch (failed) { setToast({ failed: failed.message }); }
+    try { for (const [verb, fields] of toast.back) await tell(toast.name, verb, fields); refresh(); } catch (failed) { setToast({ failed: failed.message }); }
   };
   if (error) return html`<main><section><h1>The inspector is closed to you</h1><p role="alert">${error}</p></section></main>`;
   if (!about) return html`<p class="wait">Loading …</p>`;
@@ -81,7 +80,7 @@ function Page() {
     <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.querySelector("main").focus(); }}>Skip to the content</a>
     <header class="top"><div>
       <a class="brand" href="#/"><img src="/inspector/icon.svg" alt="" />fanfold</a>
-      ${at.name ? html`<span class="crumb">${at.name}</span>` : html`<span class="faint">${about.title}</span>`}
+      ${at.name ? html`<a class="up less" href="#/">All sessions</a><span class="crumb">${at.name}</span>` : html`<span class="faint">${about.title}</span>`}
       <span class="state">${about.write ? "changes are offered" : "read only"}</span>
       ${about.tenants.length > 1 ? html`<select aria-label="Tenant" value=${place.tenant} onChange=${(e) => { place.tenant = e.target.value; location.hash = "#/"; refresh(); }}>${about.tenants.map((one) => html`<option>${one}</option>`)}</select>` : null}
       ${at.name ? html`<nav aria-label="Screens">${SCREENS.map(([id, title]) => html`<a key=${id} href=${to(at.name, id)} aria-current=${id === shown ? "page" : null}>${title}</a>`)}</nav>`
@@ -93,6 +92,10 @@ function Page() {
   <//>`;
 }
 
+// A frame of a notebook: the link has its token behind the #.
+const [framed, token, rest] = /^#frame=([^/]+)(.*)$/.exec(location.hash) || [];
+const ENTERED = framed ? enter(token) : Promise.resolve();
+if (framed) history.replaceState(null, "", location.pathname + "#" + rest);
 if (location.search) history.replaceState(null, "", location.pathname + location.hash);
 const root = document.getElementById("app");
 root.textContent = "";

@@ -35,7 +35,7 @@ export function Health() {
   return html`<h1>${failures ? many(failures, "request") + " did not reach a provider" : count("requests") ? "All is well: " + many(count("requests"), "request") : "No request came yet"}</h1>
     <p class="lead">Since the gateway was started, ${ago(told.since)}. The same figures are at <code>/metrics</code>.</p>
     <section><h2>Requests a second</h2><${Beat} rates=${rates} />
-      <dl class="figures told">${FIGURES.map(([title, n, says]) => html`<div title=${says}><dt>${title}</dt><dd>${number(n)}<small>${says}</small></dd></div>`)}</dl></section>
+      <dl class="figures wordy">${FIGURES.map(([title, n, says]) => html`<div title=${says}><dt>${title}</dt><dd>${number(n)}<small>${says}</small></dd></div>`)}</dl></section>
     <div class="halves">
       <section><h2>Upstreams</h2>${told.upstreams.map((one) => {
         const all = Object.values(one.answers).reduce((a, b) => a + b, 0);

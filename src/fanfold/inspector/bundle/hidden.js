@@ -19,31 +19,66 @@ export function buttonsFor(edit, change) {
     ${edit.fate === "undone" && !edit.free ? html`<button class="quiet" onClick=${() => tell("release", "Release what " + edit.id + " hid", "Release it")} title="Automatic edits may shorten it again">Release …</button>` : null}`;
 }
 
+// One edit in a line or two: what it hides, and the way back.
+function One({ edit, name, change }) {
+  const what = edit.kind === "elide" ? edit.answers.join(", ") || "A part of a message" : edit.kind === "repair" ? "Written as the provider needs it" : many(edit.entries, "message");
+  return html`<article class="hides ${HUES[edit.kind]} ${edit.fate === "stands" ? "" : "off"}" aria-label=${"Edit " + edit.id}>
+    <div><div class="meta"><span class="chip"><i></i>${WHAT[edit.kind]}</span><b class="what">${plain(what)}</b>${edit.fate === "stands" ? null : html`<span class="tag on">${FATES[edit.fate]}${edit.fate === "undone" && !edit.free ? ", left alone" : ""}</span>`}</div>
+      <p class="quote" dir="auto">${plain(edit.kind === "repair" ? edit.text : edit.hides || edit.text)}</p></div>
+    <span class="saved">${edit.saved ? html`<b>−${number(edit.saved)}</b> tokens` : null}</span>
+    <div class="buttons">${buttonsFor(edit, change)}<a class="button quiet" href=${to(name, "edit", edit.id)} aria-label=${"Look at edit " + edit.id}>Look</a></div>
+  </article>`;
+}
+
+// The edits that were made together, before one request: that is one reduction.
+function inGroups(edits) {
+  const groups = [];
+  for (const edit of edits) {
+    const key = edit.request + "·" + by(edit);
+    const last = groups[groups.length - 1];
+    if (last?.key === key) last.edits.push(edit);
+    else groups.push({ key, edits: [edit] });
+  }
+  return groups;
+}
+
+const DID = { fold: ["summary", "summaries"], drop: ["stretch left out", "stretches left out"], elide: ["part shortened", "parts shortened"], repair: ["repair", "repairs"] };
+function did(edits) {
+  const counts = {};
+  for (const edit of edits) counts[edit.kind] = (counts[edit.kind] || 0) + 1;
+  return Object.entries(counts).map(([kind, n]) => number(n) + " " + DID[kind][n === 1 ? 0 : 1]).join(", ");
+}
+
+function Group({ edits, name, change }) {
+  const [newest, oldest] = [edits[0], edits[edits.length - 1]];
+  const most = Math.max(1, oldest.before);
+  return html`<section class="group"><header><h2>${newest.request === null ? "Since the last request" : html`Before <a href=${to(name, "time", newest.request)}>request ${newest.request}</a>`}</h2>
+    <div class="meta"><span>by ${by(newest)}</span><span title=${clock(newest.time)}>${ago(newest.time)}</span><span>${did(edits)}</span></div></header>
+    ${oldest.before ? html`<div class="went"><${Bar} share=${newest.after / most} kind="hue3" /><small>The window went from <b>${number(oldest.before)}</b> to <b>${number(newest.after)}</b> tokens.</small></div>` : null}
+    ${edits.map((edit) => html`<${One} key=${edit.id} edit=${edit} name=${name} change=${change} />`)}</section>`;
+}
+
+const MOST = 300;
 export function Hidden({ name }) {
   const asked = useAsk(session(name, "edits"));
   const [which, setWhich] = useState("stands");
+  const [words, setWords] = useState("");
   const change = useChange(name);
   if (!asked.value) return html`<${Wait} of=${asked} />`;
   const edits = asked.value.filter((one) => ["fold", "drop", "elide", "repair"].includes(one.kind));
   const stand = edits.filter((one) => one.fate === "stands" && one.kind !== "repair");
   const back = edits.filter((one) => one.fate === "undone");
-  const shown = { stands: stand, undone: back, all: edits }[which];
+  const told = (one) => (one.id + " " + one.answers.join(" ") + " " + one.hides + " " + one.text).toLowerCase().includes(words.toLowerCase());
+  const shown = { stands: stand, undone: back, all: edits }[which].filter(told);
   const saved = stand.reduce((sum, one) => sum + one.saved, 0);
   const covered = stand.reduce((sum, one) => sum + one.entries, 0);
-  const most = Math.max(1, ...shown.map((one) => one.saved));
   return html`<h1>${stand.length ? many(stand.length, "edit") + (stand.length === 1 ? " hides " : " hide ") + number(saved) + " tokens" : "Nothing is hidden"}</h1>
     <p class="lead">${stand.length ? "They touch " + many(covered, "message") + ". Nothing is lost: each can be brought back, word for word." : "The model sees everything that was said."}</p>
-    <section>
-      <div class="buttons" role="group" aria-label="Which edits">${[["stands", "Hidden now", stand], ["undone", "Brought back", back], ["all", "All edits", edits]].map(([id, title, some]) => html`<button class=${id === which ? "" : "quiet"} aria-pressed=${id === which} onClick=${() => setWhich(id)}>${title} ${some.length}</button>`)}</div>
-      ${shown.slice(0, 300).map((edit) => html`<article class="card ${edit.fate === "stands" ? "" : "off"}" key=${edit.id} aria-label=${"Edit " + edit.id}>
-        <div><div class="meta"><b class="faint">${WHAT[edit.kind]}</b><a href=${to(name, "edit", edit.id)}>${edit.id}</a><span>${many(edit.entries, "message")}</span><span>by ${by(edit)}</span><span title=${clock(edit.time)}>${ago(edit.time)}</span><span class="tag ${edit.fate === "stands" ? "" : "on"}">${FATES[edit.fate]}${edit.fate === "undone" && !edit.free ? ", left alone" : ""}</span></div>
-          <p class="quote" dir="auto">${plain(edit.text)}</p>
-          ${edit.before ? html`<${Bar} share=${edit.saved / most} kind=${HUES[edit.kind]} title="Tokens saved" /><small>${number(edit.before)} → ${number(edit.after)} tokens in the window when it was made: ${number(edit.saved)} saved</small>` : null}</div>
-        <div class="buttons">${buttonsFor(edit, change)}<a class="button quiet" href=${to(name, "edit", edit.id)}>Look</a></div>
-      </article>`)}
-      ${shown.length > 300 ? html`<p class="remark">The newest 300 of ${number(shown.length)} are listed.</p>` : null}
-      ${shown.length ? null : html`<p class="remark">There is none.</p>`}
-    </section>`;
+    <div class="choose"><div class="buttons" role="group" aria-label="Which edits">${[["stands", "Hidden now", stand], ["undone", "Brought back", back], ["all", "All edits", edits]].map(([id, title, some]) => html`<button class=${id === which ? "" : "quiet"} aria-pressed=${id === which} onClick=${() => setWhich(id)}>${title} ${some.length}</button>`)}</div>
+    <input type="search" aria-label="Only edits that have these words" placeholder="Filter: a file, a tool, some words" value=${words} onInput=${(e) => setWords(e.target.value)} /></div>
+    ${inGroups(shown.slice(0, MOST)).map((group) => html`<${Group} key=${group.key + group.edits[0].id} edits=${group.edits} name=${name} change=${change} />`)}
+    ${shown.length > MOST ? html`<p class="remark">The newest ${MOST} of ${number(shown.length)} are listed.</p>` : null}
+    ${shown.length ? null : html`<section><p class="remark">${words ? "None has these words here. The search in Now looks through everything that was said." : "There is none."}</p></section>`}`;
 }
 
 export function Edit({ name, id }) {

@@ -1,14 +1,18 @@
 // Now: the view row by row, what fills the window, the frame, pins and notes.
 import { html, useContext, useState, useEffect } from "./vendor/htm-preact.js";
-import { ask, exportAddress, session } from "./api.js";
+import { ask, download, exportAddress, session } from "./api.js";
 import { Bar, Chip, Live, LongList, Marked, Message, Picture, Wait, hue, label, many, number, percent, dollars, plain, to, useAsk, useChange } from "./parts.js";
 
+// What the model did, or what this answers.
+const Done = ({ of }) => (of ? html`<span class="done">${plain(of)}</span> ` : null);
+
 export function Row({ row, largest, open }) {
-  const words = plain(row.text) + (row.calls.length ? (row.text ? " " : "") + "→ " + row.calls.join(", ") : "");
+  const done = row.answers.join(", ") || (row.calls.length ? "→ " + row.calls.join(", ") : "");
+  const words = plain(row.text);
   const tags = [row.pinned && "pinned", row.elided && "shortened", row.fresh && "new", row.brought_back && "brought back"].filter(Boolean);
   return html`<button class="row ${hue(row.kind)}" onClick=${open} title=${row.because}>
     <${Chip} kind=${row.kind} />
-    <span class="two"><span class="text" dir="auto">${tags.map((tag) => html`<span class="tag ${tag}">${tag}</span> `)}${words || "(no words)"}</span><span class="why">${row.because}</span></span>
+    <span class="two"><span class="text" dir="auto">${tags.map((tag) => html`<span class="tag ${tag}">${tag}</span> `)}${row.calls.length ? null : html`<${Done} of=${done} />`}${words}${row.calls.length ? html` <${Done} of=${done} />` : null}${words || done ? null : "(no words)"}</span><span class="why">${row.because}</span></span>
     <span class="size">${number(row.tokens)}<${Bar} share=${row.tokens / Math.max(1, largest)} kind=${hue(row.kind)} title=${number(row.tokens) + " tokens"} /></span>
   </button>`;
 }
@@ -53,15 +57,18 @@ export function Now({ name, chosen }) {
     </div>
     <div class="halves">
       <section><h2>Pins and notes</h2>
-        ${told.pins.map((pin) => html`<div class="card" key=${pin.id}><p dir="auto">${pin.text ? plain(pin.text) : html`Message <a href=${to(name, "now", pin.entry)}><code>${pin.entry.slice(0, 8)}</code></a>`}</p><div class="buttons"><button class="quiet" onClick=${() => change("unpin", { what: pin.id }, "Unpin " + (pin.text || "this message").slice(0, 60), "Unpin")}>Unpin</button></div></div>`)}
+        ${told.pins.map((pin) => html`<div class="card" key=${pin.id}><p dir="auto">${pin.text ? plain(pin.text) : html`<a href=${to(name, "now", pin.entry)}>${plain(pin.says) || pin.entry.slice(0, 8)}</a>`}</p><div class="buttons"><button class="quiet" onClick=${() => change("unpin", { what: pin.id }, "Unpin “" + (pin.text || pin.says || "this message").slice(0, 60) + "”", "Unpin")}>Unpin</button></div></div>`)}
         ${told.notes.map((note) => html`<div class="card" key=${note.id}><p dir="auto"><b>${note.name}</b>: ${plain(note.text)}</p><div class="buttons"><button class="quiet" onClick=${() => change("undo", { edit: note.id }, "Remove the note " + note.name, "Remove it")}>Remove</button></div></div>`)}
         ${told.pins.length + told.notes.length ? null : html`<p class="remark">Nothing is pinned, and there are no notes.</p>`}
         <${NoteForm} change=${change} />
       </section>
       <section><h2>System prompt and tools</h2><p class="remark">${number(told.frame.tokens)} tokens, at the beginning of every request.</p>
         ${told.frame.messages.map((message) => html`<details><summary>System prompt</summary><${Message} message=${message} name=${name} /></details>`)}
-        <div class="buttons"><a class="button quiet" href=${exportAddress(name)} download>Export the session</a>
-        </div><${ForkForm} name=${name} change=${change} />
+        ${told.frame.tools.length ? html`<details><summary>${many(told.frame.tools.length, "tool")}: ${told.frame.tools.slice(0, 6).map((one) => one.name).join(", ")}${told.frame.tools.length > 6 ? " …" : ""}</summary>${told.frame.tools.map((one) => html`<h3>${one.name}</h3><pre tabindex="0">${plain(one.text)}</pre>`)}</details>` : null}
+        <h2 class="after">The session as a whole</h2>
+        <p class="remark">An export is one file with everything that was ever said, hidden or not. It changes nothing and costs nothing.</p>
+        <div class="buttons"><a class="button quiet" href=${exportAddress(name)} download onClick=${download}>Export the session</a></div>
+        <${ForkForm} name=${name} change=${change} />
       </section>
     </div>`;
 }
@@ -137,7 +144,7 @@ export function Detail({ name, id, client, request }) {
         ${row.edits.includes(row.id) || row.kind === "note" ? null : html`<button class="quiet" onClick=${() => change("erase", { entry: row.id }, "Destroy this message for good", "Destroy it")}>Erase …</button>`}
       </div>`}
       ${row.messages.map((message) => html`<${Message} message=${message} name=${name} />`)}
-      ${row.was ? html`<details><summary>What was recorded here</summary><${Message} message=${row.was} name=${name} /></details>` : null}
+      ${row.was ? html`<details open><summary>What was recorded here, whole</summary><${Message} message=${row.was} name=${name} /></details>` : null}
       ${request !== undefined || row.kind === "note" ? null : html`<details><summary>Fold rows from here</summary><form onSubmit=${fold}>
         <label>How many rows, this one first <input type="number" min="1" value=${count} onInput=${(e) => setCount(e.target.value)} /></label>
         <label>What stands in their place <textarea rows="3" value=${text} onInput=${(e) => setText(e.target.value)}></textarea></label>

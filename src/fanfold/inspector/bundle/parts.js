@@ -170,8 +170,8 @@ export function Part({ part, name }) {
   switch (part.type) {
     case "text": return html`<${Words} part=${inner} name=${name} />`;
     case "thinking": return html`<div class="part"><small>thinking${part.signed ? ", signed" : ""}</small><${Words} part=${inner} name=${name} /></div>`;
-    case "call": return html`<div class="part"><small>calls <b>${part.name}</b> <code>${part.call}</code></small><${Words} part=${inner} name=${name} /></div>`;
-    case "result": return html`<div class="part"><small>answers <code>${part.call}</code>${part.error ? html` <b class="alarm">error</b>` : ""}${part.ref ? html` · <a href=${to(name, "outputs", part.ref)}>output ${part.ref}</a>` : ""}</small>
+    case "call": return html`<div class="part"><small>calls <b>${part.name}</b></small><${Words} part=${inner} name=${name} /></div>`;
+    case "result": return html`<div class="part"><small>answers ${part.answers ? html`<b>${plain(part.answers)}</b>` : html`<code>${part.call}</code>`}${part.error ? html` <b class="alarm">error</b>` : ""}${part.ref ? html` · <a href=${to(name, "outputs", part.ref)}>output ${part.ref}</a>` : ""}</small>
       ${part.parts.map((one) => html`<${Part} part=${{ ...one, ref: part.ref }} name=${name} />`)}</div>`;
     case "image": return html`<div class="part"><small>image ${part.media || ""}</small>${part.src ? html`<img src=${part.src} alt="An image of the conversation" />` : html`<pre>${part.url || "It cannot be shown here."}</pre>`}</div>`;
     case "document": return html`<div class="part"><small>document ${part.name || ""} ${part.media || ""}</small><${Words} part=${inner} name=${name} /></div>`;
@@ -186,12 +186,13 @@ export const to = (name, ...rest) => "#/s/" + [name, ...rest].map(encodeURICompo
 
 // A change is proposed first: what it does to tokens, cache and cost. Only then it is made.
 const BACK = {
-  undo: (name, fields, made) => ["redo", { edit: fields.edit }],
-  redo: (name, fields) => ["undo", { edit: fields.edit }],
-  pin: (name, fields, made) => ["unpin", { what: made }],
-  note: (name, fields, made) => ["undo", { edit: made }],
-  fold: (name, fields, made) => ["undo", { edit: made }],
-  rewind: () => ["forward", {}],
+  undo: (fields, made) => made.map((one) => ["redo", { edit: one.edit.edit }]).reverse(),
+  redo: (fields) => [["undo", { edit: fields.edit }]],
+  pin: (fields, [one]) => [["unpin", { what: one.id }]],
+  unpin: (fields, [one]) => [["redo", { edit: one.edit.edit }]],
+  note: (fields, [one]) => [["undo", { edit: one.id }]],
+  fold: (fields, [one]) => [["undo", { edit: one.id }]],
+  rewind: () => [["forward", {}]],
 };
 
 export function useChange(name) {
@@ -216,9 +217,8 @@ export function Proposal({ proposal, close, done }) {
     event.preventDefault();
     try {
       const made = await tell(name, verb, { ...fields, ...(verb === "erase" ? { sentence: typed } : {}) });
-      const id = made.decisions?.[0]?.id;
       close();
-      done({ verb, name, title, back: BACK[verb]?.(name, fields, id), made });
+      done({ verb, name, title, back: BACK[verb]?.(fields, made.decisions), made });
     } catch (failed) { setError(failed.message); }
   };
   const ready = told && about.write && (verb !== "erase" || typed === told.sentence);

@@ -1,7 +1,7 @@
 // Requests: one with its exact body, cache and bill; and all of them as a time line.
 import { html, useContext, useState, useRef, useEffect } from "./vendor/htm-preact.js";
 import { ask, session } from "./api.js";
-import { Bar, Live, LongList, Picture, Wait, clock, dollars, hue, label, many, number, percent, plain, to, useAsk } from "./parts.js";
+import { KINDS, Live, LongList, Picture, Wait, clock, dollars, hue, label, many, number, plain, to, useAsk } from "./parts.js";
 import { Rows, Detail } from "./now.js";
 
 const CAUSES = {
@@ -22,7 +22,7 @@ export function Request({ name, at }) {
   const read = use.read ?? 0;
   const fetchLines = (offset, limit) => ask(session(name, "requests/" + at), { offset, limit }).then((found) => found.lines);
   return html`<h1>Request ${one.number} of ${name}</h1>
-    <p class="lead">${[one.model, clock(one.time)].filter(Boolean).join(" · ")}. ${one.exact ? html`<span class="good">This is the body that went out, to the byte of its digest.</span>` : "The body is written again from the log; the one that went out may differ in details."}</p>
+    <p class="lead">${[one.model, clock(one.time)].filter(Boolean).join(" · ")}. ${one.exact ? html`<span class="good">This is exactly the body that went out.</span>` : "The body is written again from the log; the one that went out may differ in details."}</p>
     <div class="buttons">${one.number > 0 ? html`<a class="button quiet" href=${to(name, "request", one.number - 1)}>← Request ${one.number - 1}</a>` : null}${one.number < one.requests - 1 ? html`<a class="button quiet" href=${to(name, "request", one.number + 1)}>Request ${one.number + 1} →</a>` : null}<a class="button quiet" href=${to(name, "time", one.number)}>On the time line</a></div>
     <section><h2>Bill and cache</h2>
       <div class="prompt" role="img" aria-label=${number(read) + " tokens from the cache, " + number(use.again) + " sent again, of " + number(all)}><span class="hue3" style=${{ width: (read / all) * 100 + "%" }}></span><span class="red" style=${{ width: (Math.min(use.again, all - read) / all) * 100 + "%" }}></span></div>
@@ -40,28 +40,69 @@ export function Request({ name, at }) {
     </section>`;
 }
 
-// Thousands of requests are a few paths, so that dragging stays smooth.
-function Chart({ requests, room, at, choose }) {
-  const width = 1000, height = 200, foot = 36, top = 12, floor = height - foot;
-  const most = Math.max(1, room || 0, ...requests.map(prompt));
-  const step = width / Math.max(1, requests.length), w = Math.max(0.4, step * 0.86);
-  const tall = (n) => (floor - top) * (n / most);
-  const bar = (n, from, high) => "M" + (n * step).toFixed(2) + " " + (floor - from).toFixed(1) + "v" + (-high).toFixed(1) + "h" + w.toFixed(2) + "v" + high.toFixed(1) + "z";
-  const bars = (test, from, to) => requests.map((one, n) => (test(one) ? bar(n, tall(from(one)), Math.max(0, tall(to(one)) - tall(from(one)))) : "")).join("");
-  const marks = (row, test) => requests.map((one, n) => (test(one) ? "M" + (n * step).toFixed(2) + " " + (floor + 4 + row * 8) + "h" + Math.max(w, 2).toFixed(2) + "v6h" + (-Math.max(w, 2)).toFixed(2) + "z" : "")).join("");
+const WIDTH = 1000, HEIGHT = 200, FOOT = 36, TOP = 12, FLOOR = HEIGHT - FOOT;
+const read = (one) => one.cache.read || 0;
+const highest = (requests, room) => Math.max(1, room || 0, ...requests.map(prompt));
+const box = (x, from, to, w) => "M" + x.toFixed(2) + " " + (FLOOR - from).toFixed(1) + "V" + (FLOOR - Math.max(from, to)).toFixed(1) + "h" + w.toFixed(2) + "V" + (FLOOR - from).toFixed(1) + "z";
+
+// What of each prompt came from the cache. Thousands of requests are a few paths, so that dragging stays smooth.
+function cacheLayers(requests, room) {
+  const most = highest(requests, room), step = WIDTH / requests.length, w = Math.max(0.4, step * 0.86);
+  const tall = (n) => (FLOOR - TOP) * (n / most);
+  const bars = (test, from, to) => requests.map((one, n) => (test(one) ? box(n * step, tall(from(one)), tall(to(one)), w) : "")).join("");
+  return [["guess", bars((one) => one.cache.read === null, () => 0, prompt)], ["fresh", bars((one) => one.cache.read !== null, read, prompt)], ["cached", bars((one) => read(one) > 0, () => 0, read)]];
+}
+
+// What filled the window over time, by kind of row: some requests stand for those beside them.
+function fillLayers(requests, room, fills) {
+  const most = highest(requests, room), step = WIDTH / requests.length, wide = step * stride(requests.length) * 0.9;
+  const paths = {};
+  for (const { number: n, picture } of Object.values(fills)) {
+    let at = 0;
+    for (const kind of Object.keys(KINDS)) {
+      if (!picture[kind]) continue;
+      paths[kind] = (paths[kind] || "") + box(n * step, (FLOOR - TOP) * (at / most), (FLOOR - TOP) * ((at + picture[kind]) / most), wide);
+      at += picture[kind];
+    }
+  }
+  return Object.entries(paths).map(([kind, d]) => ["filled " + hue(kind), d, kind]);
+}
+
+const SAMPLES = 80, BATCH = 8;
+const stride = (count) => Math.max(1, Math.ceil(count / SAMPLES));
+function useFills(name, count, wanted) {
+  const [fills, set] = useState({});
+  const known = useRef({});
+  useEffect(() => {
+    if (!wanted || !count) return undefined;
+    let gone = false;
+    const numbers = [];
+    for (let n = 0; n < count; n += stride(count)) if (!known.current[n]) numbers.push(n);
+    (async () => {
+      for (let at = 0; at < numbers.length && !gone; at += BATCH) {
+        const found = await ask(session(name, "pictures"), { requests: numbers.slice(at, at + BATCH).join(",") }).catch(() => []);
+        for (const one of found) known.current[one.number] = one;
+        if (!gone) set({ ...known.current });
+      }
+    })();
+    return () => { gone = true; };
+  }, [name, wanted, stride(count), Math.floor(count / stride(count))]);
+  return Object.fromEntries(Object.entries(fills).filter(([n]) => n % stride(count) === 0));
+}
+
+function Chart({ requests, room, at, choose, layers, says }) {
+  const step = WIDTH / requests.length, w = Math.max(2, step * 0.86);
+  const marks = (row, test) => requests.map((one, n) => (test(one) ? "M" + (n * step).toFixed(2) + " " + (FLOOR + 4 + row * 8) + "h" + w.toFixed(2) + "v6h" + (-w).toFixed(2) + "z" : "")).join("");
   const pick = (event) => {
-    const box = event.currentTarget.getBoundingClientRect();
-    choose(Math.max(0, Math.min(requests.length - 1, Math.floor(((event.clientX - box.left) / box.width) * requests.length))));
+    const area = event.currentTarget.getBoundingClientRect();
+    choose(Math.max(0, Math.min(requests.length - 1, Math.floor(((event.clientX - area.left) / area.width) * requests.length))));
   };
-  const read = (one) => one.cache.read || 0;
-  return html`<svg class="chart" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img" aria-label=${"Tokens of " + many(requests.length, "request") + ", at most " + number(Math.max(...requests.map(prompt)))} onPointerDown=${(e) => { e.currentTarget.setPointerCapture(e.pointerId); pick(e); }} onPointerMove=${(e) => e.buttons && pick(e)}>
-    ${room ? html`<path class="limit" d="M0 ${floor - tall(room)}H${width}" vector-effect="non-scaling-stroke" />` : null}
-    <path class="guess" d=${bars((one) => one.cache.read === null, () => 0, prompt)} />
-    <path class="fresh" d=${bars((one) => one.cache.read !== null, read, prompt)} />
-    <path class="cached" d=${bars((one) => read(one) > 0, () => 0, read)} />
+  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label=${says} onPointerDown=${(e) => { e.currentTarget.setPointerCapture(e.pointerId); pick(e); }} onPointerMove=${(e) => e.buttons && pick(e)}>
+    ${room ? html`<path class="limit" d="M0 ${FLOOR - (FLOOR - TOP) * (room / highest(requests, room))}H${WIDTH}" vector-effect="non-scaling-stroke" />` : null}
+    ${layers.map(([kind, d]) => html`<path key=${kind} class=${kind} d=${d} />`)}
     <path class="edit" d=${marks(0, (one) => one.edits.length)} /><path class="broken" d=${marks(1, isBroken)} />
     <path class="refused" d=${marks(2, (one) => one.refused)} /><path class="event" d=${marks(3, (one) => one.events.length)} />
-    <rect class="now" x=${at * step} width=${step} y=${top - 6} height=${height - top + 4} vector-effect="non-scaling-stroke" />
+    <rect class="now" x=${at * step} width=${step} y=${TOP - 6} height=${HEIGHT - TOP + 4} vector-effect="non-scaling-stroke" />
   </svg>`;
 }
 
@@ -69,7 +110,7 @@ const EVENTS = {
   compacted: "The client compacted its history, and got a reference to all of it.", history: "The client came with another history: it compacted, or went back.",
   rewind: "The session was taken back to an earlier message.", forward: "The session went forward again.", reset: "The conversation began anew.", erased: "Something was erased.",
 };
-const isBroken = (one) => Boolean(one.cache.broken && one.cache.broken.cause !== "first");
+const isBroken = (one) => Boolean(one.cache.broken && !["first", "short"].includes(one.cache.broken.cause));
 
 // All requests; while a session grows, only the newest are asked for again.
 function useRequests(name) {
@@ -102,7 +143,9 @@ export function TimeLine({ name, at }) {
   const told = useAsk(session(name));
   const [chosen, setChosen] = useState(null);
   const [row, setRow] = useState(null);
+  const [filled, setFilled] = useState(false);
   const requests = asked.value || [];
+  const fills = useFills(name, requests.length, filled);
   const now = Math.min(requests.length - 1, at === undefined || at === "" ? (chosen ?? requests.length - 1) : chosen ?? Number(at));
   const view = useAsk(requests.length ? session(name, "view") : null, { request: now, limit: 1 });
   if (!asked.value || !told.value) return html`<${Wait} of=${asked.error ? asked : told} />`;
@@ -113,11 +156,17 @@ export function TimeLine({ name, at }) {
   const breaks = requests.filter(isBroken), refused = requests.filter((each) => each.refused).length;
   const jump = [["the next edit", (each) => each.edits.length], ["the next cache break", isBroken], ["the next refusal", (each) => each.refused], ["the next event", (each) => each.events.length]].filter(([, test]) => requests.some(test));
   const next = (test) => choose([...requests.keys()].find((n) => n > now && test(requests[n])) ?? requests.findIndex(test));
+  const room = told.value.room;
+  const layers = filled ? fillLayers(requests, room, fills) : cacheLayers(requests, room);
+  const says = "Tokens of " + many(requests.length, "request") + ", at most " + number(Math.max(...requests.map(prompt)));
+  const key = filled ? layers.map(([, , kind]) => [hue(kind), label(kind)]) : [["hue3", "From the cache"], ["hue1", "Read afresh"], ...(requests.some((each) => each.cache.read === null) ? [["hue0", "Not billed"]] : [])];
+  const below = [["hue4", "Edits were made", (each) => each.edits.length], ["red", "The cache was broken", isBroken], ["hue2", "Refused as too long", (each) => each.refused], ["hue5", "Something else happened", (each) => each.events.length]].filter(([, , test]) => requests.some(test));
   return html`<h1>${many(requests.length, "request")}${spent ? ", " + dollars(spent) : ""}</h1>
     <p class="lead">${breaks.length ? many(breaks.length, "time") + " the provider's cache was broken. " : "The provider's cache was never broken. "}${refused ? many(refused, "request") + (refused === 1 ? " was" : " were") + " refused as too long. " : ""}Drag to any request to see what the model saw then.</p>
-    <section><${Chart} requests=${requests} room=${told.value.room} at=${now} choose=${choose} />
+    <section><div class="choose"><div class="buttons" role="group" aria-label="What the bars tell">${[[false, "Cache"], [true, "What fills the window"]].map(([id, title]) => html`<button class=${id === filled ? "" : "quiet"} aria-pressed=${id === filled} onClick=${() => setFilled(id)}>${title}</button>`)}</div>${room ? html`<small class="limit">┄ room for ${number(room)} tokens</small>` : null}</div>
+      <${Chart} requests=${requests} room=${room} at=${now} choose=${choose} layers=${layers} says=${says} />
       <input type="range" aria-label="Request" aria-valuetext=${"Request " + one.number + ", " + number(prompt(one)) + " tokens"} min="0" max=${requests.length - 1} value=${now} onInput=${(e) => choose(Number(e.target.value))} />
-      <div class="legend"><span class="hue3"><i></i>From the cache</span><span class="hue1"><i></i>Read afresh</span><span class="hue0"><i></i>Not billed</span><span class="hue4"><i></i>Edits were made</span><span class="red"><i></i>The cache was broken</span><span class="hue2"><i></i>Refused as too long</span><span class="hue5"><i></i>Something else happened</span></div>
+      <div class="legend">${[...key, ...below].map(([tint, title]) => html`<span key=${title} class=${tint}><i></i>${title}</span>`)}</div>
       <div class="buttons">${jump.map(([title, test]) => html`<button class="quiet" onClick=${() => next(test)}>Go to ${title}</button>`)}</div>
     </section>
     <section><h2>Request ${one.number}: ${number(prompt(one))} tokens${one.cost ? ", " + dollars(one.cost) : ""}</h2>

@@ -53,11 +53,11 @@ export function Sessions() {
     <p class="lead">${cost ? dollars(cost) + " billed in all, at list prices" + (saved > 0.01 ? "; about " + dollars(total("unmanaged")) + " if everything had been sent each time. " : ". ") : ""}Choose one to see what is in its window, and why.</p>
     <section>
       <form class="search" role="search" onSubmit=${search}><input type="search" aria-label="Find a session by name, client or model; Enter searches everything that was said" placeholder="Find a session, or press Enter to search everything that was ever said" value=${words} onInput=${(e) => { setWords(e.target.value); setFound(null); }} /><button class="quiet" disabled=${!words}>Search everything</button></form>
-      ${found ? html`<${Everywhere} found=${found} words=${words} />` : rows.length ? html`<div class="wide"><table class="list">
+      ${found ? html`<${Everywhere} found=${found} words=${words} />` : rows.length ? html`<div class="wide"><table class="list sessions">
         <thead><tr><th scope="col">Session</th><th scope="col">Window</th><th scope="col" class="n less">Messages</th><th scope="col" class="n less">Requests</th><th scope="col" class="n less">Edits</th><th scope="col" class="n less">From cache</th><th scope="col" class="n">Cost</th><th scope="col" class="less">Last seen</th></tr></thead>
         <tbody>${rows.slice(0, most).map(({ one, depth }) => html`<tr key=${one.name}>
           <td class=${"depth" + Math.min(depth, 4)}>${depth ? html`<span class="branch" aria-hidden="true">└ </span>` : null}<a href=${to(one.name, "now")}><b>${one.name}</b></a><br /><small>${[depth || one.parent ? "from " + one.parent : "", one.client, one.model].filter(Boolean).join(" · ") || "no model yet"}</small></td>
-          <td title="The last request, as a share of the room for it"><${Bar} share=${one.fill} kind=${tone(one.fill)} /><small>${!one.tokens ? "no request yet" : one.room ? percent(one.fill) + " of " + number(one.room) : number(one.tokens) + " tokens"}</small></td>
+          <td class="fill" title="The last request, as a share of the room for it"><${Bar} share=${one.fill} kind=${tone(one.fill)} /><small>${!one.tokens ? "no request yet" : one.room ? percent(one.fill) + " of " + number(one.room) : number(one.tokens) + " tokens"}</small></td>
           <td class="n less">${number(one.messages)}</td><td class="n less">${number(one.requests)}</td><td class="n less">${number(one.edits)}</td>
           <td class="n less">${one.prompt ? percent(one.cached_share) : "–"}</td><td class="n"><${Cost} one=${one} /></td><td class="less">${ago(one.seen)}</td>
         </tr>`)}</tbody></table></div>
