@@ -31,7 +31,7 @@ from fanfold.inspector.values import (
 )
 from fanfold.outputs.grep import Patience, Pattern
 from fanfold.session.past import PastEdit
-from fanfold.session.stored import describe, summary_of, tools_of, without_any_room
+from fanfold.session.stored import describe, places_of, summary_of, tools_of, without_any_room
 from fanfold.stores.export import export_session
 from fanfold.stores.search import search as search_tenant
 from fanfold.text.json_text import to_json
@@ -392,9 +392,16 @@ def request_body(seat: Seat, asked: Inquiry) -> Any:
 
 
 def list_outputs(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
-    """Everything that has a reference, newest first."""
+    """Everything that has a reference, newest first, with the call that it answers."""
+    view, places = seat.chat.view(), places_of(seat.chat)
+
+    def answers(ref: str) -> str:
+        said = view.said(places[ref]) if ref in places else None
+        return ", ".join(list_answered((said,), seat.calls)) if said is not None else ""
+
     return [
         {
+            "answers": answers(one.ref),
             "ref": one.ref,
             "size": one.size,
             "lines": one.line_count,

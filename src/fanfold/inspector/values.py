@@ -102,14 +102,14 @@ def because(row: Row, view: View, decisions: Mapping[str, Decision]) -> str:
     if row.kind == "note":
         return "A note: it stands beside the conversation until it is undone."
     if row.kind == "fold":
-        return f"Stands for {row.count:,} messages, folded by {who}.{saved}"
+        return f"Stands for {row.count:,} messages, folded by {who}{_to_make_room(made)}.{saved}"
     if row.kind == "drop":
-        return f"{row.count:,} messages were left out here by {who}.{saved}"
+        return f"{row.count:,} messages were left out here by {who}{_to_make_room(made)}.{saved}"
     if row.kind == "mend":
         return "Written as the provider's rules need it; nothing else was changed."
     if row.was is not None:
         pinned = " It is pinned now." if row.pinned else ""
-        return f"Shortened by {who}; the whole is kept.{saved}{pinned}"
+        return f"Shortened by {who}{_to_make_room(made)}; the whole is kept.{saved}{pinned}"
     if row.pinned:
         return "Pinned: it stays word for word until it is unpinned."
     if row.id in view.exempt:
@@ -127,12 +127,17 @@ def because_covered(cover: Row, decisions: Mapping[str, Decision]) -> str:
     return f"It is {these} {_who(made)} {done}. Nothing of it is lost."
 
 
+def _to_make_room(made: Decision | None) -> str:
+    """What an automatic edit was made for; what a filter does to an output, it does whatever the window holds."""
+    return " to make room" if made is not None and made.by == "auto" else ""
+
+
 def _who(made: Decision | None) -> str:
     if made is None:
         return "an edit"
     if made.by == "person":
         return f"you ({made.id})"
-    return f"{made.why or made.by} ({made.id})"
+    return f"fanfold ({made.why or made.by}, {made.id})"
 
 
 def describe_picture(view: View) -> dict[str, int]:

@@ -131,6 +131,11 @@ def calls_of(chat: Verbs) -> dict[str, Call]:
     return {call.id: call for message in said if message is not None for call in message.calls}
 
 
+def places_of(chat: Verbs) -> dict[str, str]:
+    """The entry in which each output arrived, by the output's reference."""
+    return {ref: kept.entry for ref, kept in chat._state.log.kept.items() if kept.is_part}
+
+
 def tools_of(chat: Verbs) -> list[tuple[str, Any]]:
     """The tools of an open session as they are defined, each with its name."""
     state = chat._state

@@ -52,7 +52,12 @@ function Page() {
     last.current = Math.max(Date.now(), last.current + SEEN_EVERY);
   }, []);
   useEffect(() => {
-    const moved = () => { setAt(readAddress()); window.scrollTo(0, 0); };
+    // Choosing a row or an output leaves the list where it is; a phone shows an output above the list.
+    const moved = () => setAt((old) => {
+      const now = readAddress();
+      if (now.name !== old.name || now.screen !== old.screen || (now.screen === "outputs" && innerWidth <= 900)) window.scrollTo(0, 0);
+      return now;
+    });
     window.addEventListener("hashchange", moved);
     ENTERED.then(() => ask("about")).then((told) => { place.tenant = place.tenant || told.tenants[0]; setAbout(told); }, (failed) => setError(failed.message));
     return () => window.removeEventListener("hashchange", moved);

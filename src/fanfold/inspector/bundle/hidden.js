@@ -7,7 +7,8 @@ const WHAT = { fold: "Summary", drop: "Left out", elide: "Shortened", repair: "R
 const HUES = { fold: "hue4", drop: "hue5", elide: "hue2", repair: "hue0" };
 const FATES = { stands: "hides it now", undone: "brought back", covered: "under a later edit", elsewhere: "on another path" };
 const LEADS = { stands: "It stands.", undone: "It was undone: the model sees what it hid.", covered: "It lies under a later edit.", elsewhere: "It was made on another path." };
-const by = (edit) => (edit.by === "person" ? "you" : edit.why || edit.by);
+const by = (edit) => (edit.by === "person" ? "you" : "fanfold (" + (edit.why || edit.by) + ")");
+const why = (edit) => (edit.by === "auto" ? " to make room" : "");
 
 export function buttonsFor(edit, change) {
   const tell = (verb, title, button, more) => change(verb, { edit: edit.id, ...more }, title, button);
@@ -53,7 +54,7 @@ function Group({ edits, name, change }) {
   const [newest, oldest] = [edits[0], edits[edits.length - 1]];
   const most = Math.max(1, oldest.before);
   return html`<section class="group"><header><h2>${newest.request === null ? "Since the last request" : html`Before <a href=${to(name, "time", newest.request)}>request ${newest.request}</a>`}</h2>
-    <div class="meta"><span>by ${by(newest)}</span><span title=${clock(newest.time)}>${ago(newest.time)}</span><span>${did(edits)}</span></div></header>
+    <div class="meta"><span>by ${by(newest)}${why(newest)}</span><span title=${clock(newest.time)}>${ago(newest.time)}</span><span>${did(edits)}</span></div></header>
     ${oldest.before ? html`<div class="went"><${Bar} share=${newest.after / most} kind="hue3" /><small>The window went from <b>${number(oldest.before)}</b> to <b>${number(newest.after)}</b> tokens.</small></div>` : null}
     ${edits.map((edit) => html`<${One} key=${edit.id} edit=${edit} name=${name} change=${change} />`)}</section>`;
 }
@@ -96,7 +97,7 @@ export function Edit({ name, id }) {
     else location.hash = to(name, "message", line.entries[0]);
   };
   return html`<h1>${WHAT[edit.kind]}: edit ${edit.id}</h1>
-    <p class="lead">Made by ${by(edit)}${edit.time ? ", " + clock(edit.time) : ""}. ${LEADS[edit.fate]} ${edit.before ? "The window went from " + number(edit.before) + " to " + number(edit.after) + " tokens." : ""}</p>
+    <p class="lead">Made by ${by(edit)}${why(edit)}${edit.time ? ", " + clock(edit.time) : ""}. ${LEADS[edit.fate]} ${edit.before ? "The window went from " + number(edit.before) + " to " + number(edit.after) + " tokens." : ""}</p>
     <div class="buttons">${buttonsFor(edit, change)}<a class="button quiet" href=${to(name, "hidden")}>All edits</a>${edit.under ? html`<a class="button quiet" href=${to(name, "edit", edit.under)}>It lies under ${edit.under}</a>` : null}</div>
     <div class="halves">
       <section aria-label="Before"><h2>Before: ${many(edit.total, "message")}</h2>

@@ -45,7 +45,7 @@ export function Try({ name }) {
     <section><h2>Try</h2><form class="fields" onSubmit=${begin}>
       <label>Strategy <select onChange=${put("strategy")}>${told.strategies.map((one) => html`<option selected=${one === value("strategy")}>${one}</option>`)}</select></label>
       <label>Window, in tokens <input type="number" min="1000" step="1000" required value=${value("window")} onInput=${put("window")} /></label>
-      <label>Thrift, from 0 (use the window) to 1 (as cheap as can be) <input type="number" min="0" max="1" step="0.1" placeholder="as usual" disabled=${!thrifty} value=${thrifty ? value("thrift") : ""} onInput=${put("thrift")} /></label>
+      <label>Thrift: 0 uses the window, 1 is cheapest <input type="number" min="0" max="1" step="0.1" placeholder="as usual" disabled=${!thrifty} value=${thrifty ? value("thrift") : ""} onInput=${put("thrift")} /></label>
       <div class="buttons"><button disabled=${trial?.running}>Try it</button></div></form>
       ${error ? html`<p class="alarm" role="alert">${error}</p>` : null}
       ${trial?.running ? html`<div class="progress" role="status"><progress aria-label="How far the trial is" max=${trial.of || 1} value=${trial.done}></progress><span>${trial.of ? number(trial.done) + " of " + many(trial.of, "request") : "starting …"}</span><button class="quiet" onClick=${cancel}>Cancel</button></div>` : null}
