@@ -135,9 +135,14 @@ def _to_make_room(made: Decision | None) -> str:
 def _who(made: Decision | None) -> str:
     if made is None:
         return "an edit"
-    if made.by == "person":
-        return f"you ({made.id})"
-    return f"fanfold ({made.why or made.by}, {made.id})"
+    match made.by:
+        case "person":
+            return f"you ({made.id})"
+        case "auto":
+            return f"the strategy {made.why} ({made.id})"
+        case "pass":
+            return f"the filter {made.why} ({made.id})"
+    return f"a repair ({made.id})"
 
 
 def describe_picture(view: View) -> dict[str, int]:

@@ -7,7 +7,7 @@ const WHAT = { fold: "Summary", drop: "Left out", elide: "Shortened", repair: "R
 const HUES = { fold: "hue4", drop: "hue5", elide: "hue2", repair: "hue0" };
 const FATES = { stands: "hides it now", undone: "brought back", covered: "under a later edit", elsewhere: "on another path" };
 const LEADS = { stands: "It stands.", undone: "It was undone: the model sees what it hid.", covered: "It lies under a later edit.", elsewhere: "It was made on another path." };
-const by = (edit) => (edit.by === "person" ? "you" : "fanfold (" + (edit.why || edit.by) + ")");
+const by = (edit) => ({ person: "you", auto: "the strategy " + edit.why, pass: "the filter " + edit.why })[edit.by] || "a repair";
 const why = (edit) => (edit.by === "auto" ? " to make room" : "");
 
 export function buttonsFor(edit, change) {
