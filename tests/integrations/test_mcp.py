@@ -16,6 +16,7 @@ from fanfold.integrations.mcp import answer, server
 
 pytest.importorskip("mcp")
 from mcp import Client, StdioServerParameters
+from mcp.shared.exceptions import MCPError
 
 
 def recorded(chat: fanfold.Session) -> fanfold.Session:
@@ -48,6 +49,123 @@ def test_a_client_reads_lines_of_an_output() -> None:
     arguments = {"ref_id": "o1", "offset": 50_000, "limit": 1}
     text = asyncio.run(asked(server(chat), "tool_output_cache", arguments))
     assert text.startswith(" 50000\tline 50000\n")
+
+
+def listed(target: Any) -> dict[str, Any]:
+    async def main() -> dict[str, Any]:
+        async with Client(target) as client:
+            return {tool.name: tool for tool in (await client.list_tools()).tools}
+
+    return asyncio.run(main())
+
+
+def folded(chat: fanfold.Session) -> fanfold.Session:
+    """A session with a fold of its first two rows."""
+    for number in range(4):
+        chat.say(f"request {number}: " + "words " * 50)
+        chat.add(Message("assistant", (fanfold.Text(f"reply {number}"),)))
+    chat.fold([row.id for row in chat.view().rows[:2]], "They began.")
+    return chat
+
+
+def test_a_client_is_told_the_version_and_what_is_behind_the_tools() -> None:
+    async def main() -> Any:
+        async with Client(server(fanfold.open("run", window=9_000))) as client:
+            return client.server_info, client.instructions
+
+    info, told = asyncio.run(main())
+    assert (info.name, info.version) == ("fanfold", fanfold.__version__)
+    assert "ref=o12" in told
+
+
+def test_tools_that_change_something_are_offered_only_when_asked_for() -> None:
+    chat = fanfold.open("run", window=9_000)
+    reading, writing = listed(server(chat)), listed(server(chat, write=True))
+    assert reading.keys() == fanfold.outputs.recall.RECALL
+    assert writing.keys() - reading.keys() == {"view", "why", "undo", "pin"}
+    marks = {name: tool.annotations.read_only_hint for name, tool in writing.items()}
+    assert {name for name, reads in marks.items() if not reads} == {"undo", "pin"}
+    assert all(tool.title and tool.description for tool in writing.values())
+
+    async def main() -> None:
+        async with Client(server(chat)) as client:
+            with pytest.raises(MCPError, match="There is no tool 'undo' here"):
+                await client.call_tool("undo", {})
+
+    asyncio.run(main())
+
+
+def test_a_client_looks_asks_why_undoes_and_pins() -> None:
+    chat = folded(fanfold.open("run", window=90_000))
+    made = server(chat, write=True)
+    view = asyncio.run(asked(made, "view", {}))
+    assert "They began." in view
+    assert view.splitlines()[1].startswith(chat.view().rows[0].id[:8])
+    edit = chat.view().rows[0].id
+    assert "fold" in asyncio.run(asked(made, "why", {"entry": edit}))
+    assert "request 0" in asyncio.run(asked(made, "undo", {"edit": edit}))
+    assert "They began." not in str(chat.view())
+    asyncio.run(asked(made, "pin", {"what": "reply 3"}))
+    assert "reply 3" in str(chat.pins())
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [("why", {"entry": "nothing"}), ("undo", {"edit": "e99"}), ("pin", {}), ("pin", {"what": 7})],
+)
+def test_what_cannot_be_done_is_an_error_of_the_tool_with_a_sentence(name: str, arguments: Any) -> None:
+    async def main() -> Any:
+        async with Client(server(folded(fanfold.open("run", window=90_000)), write=True)) as client:
+            return await client.call_tool(name, arguments)
+
+    result = asyncio.run(main())
+    assert result.is_error
+    assert result.content[0].text.endswith((".", "?"))
+
+
+def test_view_and_outputs_are_resources() -> None:
+    chat = recorded(fanfold.open("run", window=90_000))
+
+    async def main() -> tuple[list[str], list[str], list[str]]:
+        async with Client(server(chat)) as client:
+            uris = [str(one.uri) for one in (await client.list_resources()).resources]
+            templates = (await client.list_resource_templates()).resource_templates
+            texts = [(await client.read_resource(uri)).contents[0].text for uri in uris]
+            return uris, [one.uri_template for one in templates], texts
+
+    uris, templates, texts = asyncio.run(main())
+    assert uris == ["fanfold://view", "fanfold://outputs/o1"]
+    assert templates == ["fanfold://outputs/{ref}"]
+    assert "go" in texts[0]
+    assert texts[1].startswith("     1\tline 1\n")
+
+
+def test_many_resources_come_in_pages() -> None:
+    chat = fanfold.open("run", window=900_000)
+    chat.say("go")
+    for number in range(130):
+        call = fanfold.Call(f"c{number}", "bash", "{}")
+        chat.add(Message("assistant", (call,)))
+        chat.answer(call, f"output {number}")
+
+    async def main() -> list[int]:
+        async with Client(server(chat)) as client:
+            first = await client.list_resources()
+            second = await client.list_resources(cursor=first.next_cursor)
+            assert second.next_cursor is None
+            return [len(first.resources), len(second.resources)]
+
+    assert asyncio.run(main()) == [101, 30]
+
+
+@pytest.mark.parametrize("uri", ["fanfold://outputs/o99", "fanfold://nothing", "file:///etc/passwd"])
+def test_a_resource_that_is_not_there_is_an_error_of_the_protocol(uri: str) -> None:
+    async def main() -> None:
+        async with Client(server(recorded(fanfold.open("run", window=90_000)))) as client:
+            with pytest.raises(MCPError, match="There is no"):
+                await client.read_resource(uri)
+
+    asyncio.run(main())
 
 
 def test_a_client_that_asks_for_nonsense_gets_a_text() -> None:

@@ -1,15 +1,21 @@
-"""The recall tools as an MCP server, for agents that are not written with fanfold (extra `fanfold[mcp]`).
+"""A session as an MCP server, for agents and clients that are not written with fanfold (extra `fanfold[mcp]`).
 
-fanfold mcp run-42 --store sqlite:agent.db
+    fanfold mcp run-42 --store sqlite:agent.db
+    fanfold mcp run-42 --store sqlite:agent.db --write
+
+Tools read and search what was trimmed; with `write`, others look at the view and change what is shown. Resources are
+the view and the outputs. What others write to the session is seen at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from msgspec.json import encode
 
-from fanfold.core.errors import MissingExtra, StoreFailed
+from fanfold.core.edit import GREP, READ, SEARCH
+from fanfold.core.errors import BadInput, FanfoldError, MissingExtra, StoreFailed
 from fanfold.core.message import Call
 from fanfold.dialects.weigh import sendable
 from fanfold.outputs import recall as tools
@@ -20,47 +26,231 @@ from fanfold.tokens.vocabulary import sendable as sendable_text
 if TYPE_CHECKING:
     from mcp.server import Server
 
+VIEW, OUTPUTS = "fanfold://view", "fanfold://outputs/"
+PAGE = 100
+"""So many resources are listed at a time."""
+_INSTRUCTIONS = (
+    "The conversation of one agent session, kept by fanfold. Outputs and messages that were trimmed have a reference "
+    "such as o12 (ref=o12): read it by lines, or search."
+)
+_TITLES = {
+    READ: "Read a trimmed output",
+    GREP: "Search one output",
+    SEARCH: "Search all outputs",
+}
+_ENTRY = {"type": "string", "description": "The id of a row in the view, or of an edit such as e3."}
+_WRITE: tuple[dict[str, Any], ...] = (
+    {
+        "name": "view",
+        "title": "Look at the view",
+        "description": "What the model sees of this conversation, row by row: id, tokens, how it begins, its edit.",
+        "inputSchema": {"type": "object", "properties": {}},
+        "annotations": {"readOnlyHint": True, "openWorldHint": False},
+    },
+    {
+        "name": "why",
+        "title": "Say why",
+        "description": "What happened to an entry or an edit.",
+        "inputSchema": {"type": "object", "properties": {"entry": _ENTRY}, "required": ["entry"]},
+        "annotations": {"readOnlyHint": True, "openWorldHint": False},
+    },
+    {
+        "name": "undo",
+        "title": "Undo an edit",
+        "description": "Take an edit back, so that what it hid is shown again; by default the last one.",
+        "inputSchema": {"type": "object", "properties": {"edit": _ENTRY}},
+        "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
+    },
+    {
+        "name": "pin",
+        "title": "Pin something",
+        "description": "Keep a row, or lines of text, verbatim in view.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {"what": {"type": "string", "description": "The id of a row, or the text."}},
+            "required": ["what"],
+        },
+        "annotations": {
+            "readOnlyHint": False,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": False,
+        },
+    },
+)
 
-def server(chat: Session) -> Server[Any]:
+
+def server(chat: Session, *, write: bool = False) -> Server[Any]:
     """An MCP server that answers from a session; what others write to it is seen at once."""
     try:
         from mcp import types
         from mcp.server import Server
+        from mcp.shared.exceptions import MCPError
     except ImportError as error:
-        raise MissingExtra("The MCP server needs the package mcp: install `fanfold[mcp]`.") from error
+        raise MissingExtra(
+            "The MCP server needs the package mcp 2 or later: install `fanfold[mcp]`."
+        ) from error
 
-    async def listed(_context: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[types.Tool(**tool) for tool in definitions()])
+    import fanfold  # late: the version is asked of the installed package
 
-    async def called(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    offered = {tool["name"] for tool in definitions(write=write)}
+
+    async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[types.Tool(**tool) for tool in definitions(write=write)])
+
+    async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        if params.name not in offered:
+            message = f"There is no tool {params.name[:80]!r} here; there are {', '.join(sorted(offered))}."
+            raise MCPError(code=types.INVALID_PARAMS, message=sendable_text(message))
         # Beside the event loop: a search may take its time.
-        text = await SEARCHES.run(answer, chat, params.name, params.arguments or {})
-        return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
+        text, failed = await SEARCHES.run(_answer, chat, params.name, params.arguments or {})
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
 
-    return Server("fanfold", on_list_tools=listed, on_call_tool=called)
+    async def list_resources(_context: Any, params: Any) -> types.ListResourcesResult:
+        page = await SEARCHES.run(_resources, chat, (params.cursor if params else None) or "0")
+        listed = [types.Resource(**resource) for resource in page[0]]
+        return types.ListResourcesResult(resources=listed, next_cursor=page[1])
+
+    async def list_templates(_context: Any, _params: Any) -> types.ListResourceTemplatesResult:
+        output = types.ResourceTemplate(
+            name="output",
+            title="An output",
+            uri_template=OUTPUTS + "{ref}",
+            description="The beginning of a tool's output, by its reference.",
+            mime_type="text/plain",
+        )
+        return types.ListResourceTemplatesResult(resource_templates=[output])
+
+    async def read_resource(_context: Any, params: Any) -> types.ReadResourceResult:
+        uri = str(params.uri)
+        try:
+            text = await SEARCHES.run(_resource, chat, uri)
+        except FanfoldError as error:
+            raise MCPError(code=types.INVALID_PARAMS, message=str(error), data={"uri": uri}) from error
+        contents = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
+        return types.ReadResourceResult(contents=[contents])
+
+    return Server(
+        "fanfold",
+        version=str(fanfold.__version__),
+        title="fanfold",
+        instructions=_INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+    )
 
 
-def definitions() -> list[dict[str, Any]]:
+def definitions(*, write: bool = False) -> list[dict[str, Any]]:
     """The tools as MCP describes them."""
-    return [
-        {"name": tool["name"], "description": tool["description"], "inputSchema": tool["input_schema"]}
+    reading = [
+        {
+            "name": tool["name"],
+            "title": _TITLES[tool["name"]],
+            "description": tool["description"],
+            "inputSchema": tool["input_schema"],
+            "annotations": {"readOnlyHint": True, "openWorldHint": False},
+        }
         for tool in tools.definitions("anthropic")
     ]
+    return [*reading, *_WRITE] if write else reading
 
 
 def answer(chat: Session, name: str, arguments: dict[str, Any]) -> str:
-    """What a recall tool answers, as of now; that the store is away is an answer, too."""
-    try:
-        chat.refresh()
-    except StoreFailed as error:
-        return str(error)
-    return sendable_text(chat.recall(Call("mcp", name, encode(sendable(arguments)).decode())))
+    """What a tool answers, as of now; that the store is away is an answer, too."""
+    return _answer(chat, name, arguments)[0]
 
 
-async def serve(chat: Session) -> None:
+async def serve(chat: Session, *, write: bool = False) -> None:
     """Serve one client over standard input and output."""
-    made = server(chat)
+    made = server(chat, write=write)
     from mcp.server.stdio import stdio_server  # late: `server` says what is missing
 
     async with stdio_server() as (reading, writing):
         await made.run(reading, writing, made.create_initialization_options())
+
+
+def _answer(chat: Session, name: str, arguments: dict[str, Any]) -> tuple[str, bool]:
+    """What a tool answers, and whether it failed."""
+    try:
+        chat.refresh()
+        verb = _VERBS.get(name)
+        if verb is not None:
+            return sendable_text(verb(chat, arguments)), False
+    except StoreFailed as error:
+        return str(error), True
+    except FanfoldError as error:
+        return sendable_text(str(error)), True
+    return sendable_text(chat.recall(Call("mcp", name, encode(sendable(arguments)).decode()))), False
+
+
+def _look(chat: Session, _arguments: dict[str, Any]) -> str:
+    """The view, with the id of each row in front of it."""
+    view = chat.view()
+    lines = str(view).splitlines()
+    rows = lines[len(lines) - len(view.rows) :]
+    numbered = [f"{row.id[:8]:<8}{line}" for row, line in zip(view.rows, rows, strict=True)]
+    return "\n".join([*lines[: len(lines) - len(view.rows)], *numbered])
+
+
+def _say_why(chat: Session, arguments: dict[str, Any]) -> str:
+    return str(chat.why(_word(arguments, "entry")))
+
+
+def _undo(chat: Session, arguments: dict[str, Any]) -> str:
+    edit = _word(arguments, "edit") if arguments.get("edit") else None
+    undone = chat.undo(edit)
+    return f"{', '.join(each.id for each in undone)}: done.\n{chat.view()}"
+
+
+def _pin(chat: Session, arguments: dict[str, Any]) -> str:
+    pinned = chat.pin(_word(arguments, "what"))
+    return f"{pinned.id}: pinned."
+
+
+_VERBS: dict[str, Callable[[Session, dict[str, Any]], str]] = {
+    "view": _look,
+    "why": _say_why,
+    "undo": _undo,
+    "pin": _pin,
+}
+
+
+def _word(arguments: dict[str, Any], name: str) -> str:
+    given = arguments.get(name)
+    if not isinstance(given, str) or not given.strip():
+        raise BadInput(f"Say {name}: it is a text.")
+    return given.strip()
+
+
+def _resources(chat: Session, cursor: str) -> tuple[list[dict[str, Any]], str | None]:
+    """A page of resources, and where the next one begins."""
+    chat.refresh()
+    start = int(cursor) if cursor.isdigit() else 0
+    outputs = chat.outputs()
+    view = {"name": "view", "title": "The view", "uri": VIEW, "mimeType": "text/plain"}
+    listed = [
+        {
+            "name": output.ref,
+            "uri": f"{OUTPUTS}{output.ref}",
+            "description": str(output),
+            "mimeType": "text/plain",
+        }
+        for output in outputs[start : start + PAGE]
+    ]
+    following = start + PAGE
+    return [*([view] if start == 0 else []), *listed], str(following) if following < len(outputs) else None
+
+
+def _resource(chat: Session, uri: str) -> str:
+    """The text of a resource; of an output, what the model is shown of it first."""
+    chat.refresh()
+    if uri == VIEW:
+        return sendable_text(_look(chat, {}))
+    ref = uri.removeprefix(OUTPUTS)
+    if not uri.startswith(OUTPUTS) or not ref:
+        raise BadInput(f"There is no resource {uri[:80]!r}; there are {VIEW} and {OUTPUTS}REF.")
+    chat.output(ref)  # raises where there is none
+    return sendable_text(chat.recall(Call("mcp", READ, encode({"ref_id": ref}).decode())))

@@ -15,8 +15,9 @@ from fanfold.core.errors import BadInput
 
 @click.command
 @on_session
-def mcp(chat: fanfold.Session, as_json: bool) -> None:
-    """Serve a session's recall tools to an MCP client.
+@click.option("--write", is_flag=True, help="Offer view, why, undo and pin, too.")
+def mcp(chat: fanfold.Session, write: bool, as_json: bool) -> None:
+    """Serve a session to an MCP client: its outputs, and with --write what is shown.
 
     Over standard input and output. With --json the tools are printed, and nothing is served.
 
@@ -28,9 +29,9 @@ def mcp(chat: fanfold.Session, as_json: bool) -> None:
     from fanfold.integrations.mcp import definitions, serve  # late: few serve
 
     if as_json:
-        say(definitions(), "", True)
+        say(definitions(write=write), "", True)
     else:
-        asyncio.run(serve(chat))
+        asyncio.run(serve(chat, write=write))
 
 
 @click.command
