@@ -93,54 +93,65 @@ def server(chat: Session, *, write: bool = False) -> Server[Any]:
 
     import fanfold  # late: the version is asked of the installed package
 
-    offered = {tool["name"] for tool in definitions(write=write)}
+    served = _Served(chat, write, types, MCPError)
+    return Server(
+        "fanfold",
+        version=str(fanfold.__version__),
+        title="fanfold",
+        instructions=_INSTRUCTIONS,
+        on_list_tools=served.list_tools,
+        on_call_tool=served.call_tool,
+        on_list_resources=served.list_resources,
+        on_list_resource_templates=served.list_templates,
+        on_read_resource=served.read_resource,
+    )
 
-    async def list_tools(_context: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[types.Tool(**tool) for tool in definitions(write=write)])
 
-    async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+class _Served:
+    """What a client asks for; `types` and `error` are MCP's own, which is an extra."""
+
+    def __init__(self, chat: Session, write: bool, types: Any, error: Any) -> None:
+        self._chat, self._types, self._error = chat, types, error
+        self._tools = definitions(write=write)
+
+    async def list_tools(self, _context: Any, _params: Any) -> Any:
+        return self._types.ListToolsResult(tools=[self._types.Tool(**tool) for tool in self._tools])
+
+    async def call_tool(self, _context: Any, params: Any) -> Any:
+        offered = sorted(tool["name"] for tool in self._tools)
         if params.name not in offered:
-            message = f"There is no tool {params.name[:80]!r} here; there are {', '.join(sorted(offered))}."
-            raise MCPError(code=types.INVALID_PARAMS, message=sendable_text(message))
+            message = f"There is no tool {params.name[:80]!r} here; there are {', '.join(offered)}."
+            raise self._error(code=self._types.INVALID_PARAMS, message=sendable_text(message))
         # Beside the event loop: a search may take its time.
-        text, failed = await SEARCHES.run(_answer, chat, params.name, params.arguments or {})
-        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
+        text, failed = await SEARCHES.run(_answer, self._chat, params.name, params.arguments or {})
+        content = [self._types.TextContent(type="text", text=text)]
+        return self._types.CallToolResult(content=content, is_error=failed)
 
-    async def list_resources(_context: Any, params: Any) -> types.ListResourcesResult:
-        page = await SEARCHES.run(_resources, chat, (params.cursor if params else None) or "0")
-        listed = [types.Resource(**resource) for resource in page[0]]
-        return types.ListResourcesResult(resources=listed, next_cursor=page[1])
+    async def list_resources(self, _context: Any, params: Any) -> Any:
+        cursor = (params.cursor if params else None) or "0"
+        page, following = await SEARCHES.run(_resources, self._chat, cursor)
+        listed = [self._types.Resource(**resource) for resource in page]
+        return self._types.ListResourcesResult(resources=listed, next_cursor=following)
 
-    async def list_templates(_context: Any, _params: Any) -> types.ListResourceTemplatesResult:
-        output = types.ResourceTemplate(
+    async def list_templates(self, _context: Any, _params: Any) -> Any:
+        output = self._types.ResourceTemplate(
             name="output",
             title="An output",
             uri_template=OUTPUTS + "{ref}",
             description="The beginning of a tool's output, by its reference.",
             mime_type="text/plain",
         )
-        return types.ListResourceTemplatesResult(resource_templates=[output])
+        return self._types.ListResourceTemplatesResult(resource_templates=[output])
 
-    async def read_resource(_context: Any, params: Any) -> types.ReadResourceResult:
+    async def read_resource(self, _context: Any, params: Any) -> Any:
         uri = str(params.uri)
         try:
-            text = await SEARCHES.run(_resource, chat, uri)
+            text = await SEARCHES.run(_resource, self._chat, uri)
         except FanfoldError as error:
-            raise MCPError(code=types.INVALID_PARAMS, message=str(error), data={"uri": uri}) from error
-        contents = types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
-        return types.ReadResourceResult(contents=[contents])
-
-    return Server(
-        "fanfold",
-        version=str(fanfold.__version__),
-        title="fanfold",
-        instructions=_INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
-        on_read_resource=read_resource,
-    )
+            code = self._types.INVALID_PARAMS
+            raise self._error(code=code, message=str(error), data={"uri": uri}) from error
+        contents = self._types.TextResourceContents(uri=params.uri, mime_type="text/plain", text=text)
+        return self._types.ReadResourceResult(contents=[contents])
 
 
 def definitions(*, write: bool = False) -> list[dict[str, Any]]:
