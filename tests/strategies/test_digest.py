@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from time import process_time
 
 import pytest
@@ -320,3 +321,32 @@ def test_names_that_anybody_could_guess_are_kept_only_if_somebody_meant_them() -
     assert list(ordered(listing, Known())) == ["/srv/data/in/a7.csv"]
     known = Known(named=frozenset({"main.py"}), used=frozenset({"src/util"}))
     assert list(ordered(listing, known)) == ["main.py", "/srv/data/in/a7.csv", "src/util"]
+
+
+def test_the_newest_content_of_each_file_in_work_is_one_call_away_after_a_fold() -> None:
+    body = "\n".join(f"    self.step_{number} = compute('{number}', size={number})" for number in range(40))
+    patch = f"*** Begin Patch\n*** Update File: src/lexer.py\n@@\n+def advance(self):\n{body}\n*** End Patch"
+    shown = "\n".join(f"parse line {number} of the grammar" for number in range(60))
+    with fanfold.open("work", window=6_000, recall=True) as chat:
+        chat.say("Fix the lexer.")
+        chat.add(replied("", called("p", "apply_patch", input=patch)))
+        chat.add(returned("p", "Success. Updated the following files: M src/lexer.py"))
+        chat.add(replied("", called("r", "shell", command="sed -n '1,60p' src/parse.py")))
+        chat.add(returned("r", shown))
+        for number in range(80):
+            chat.add(
+                replied(
+                    f"I look at case {number}.", called(f"c{number}", "shell", command=f"run case-{number}")
+                )
+            )
+            chat.add(returned(f"c{number}", f"case {number} is fine, nothing to be seen here. " * 6))
+            chat.request()
+        text = "\n".join(
+            message.text for row in chat.view().rows if row.kind == "fold" for message in row.messages
+        )
+        changed = re.search(r"src/lexer.py: changed \((m\d+)\)", text)
+        read = re.search(r"src/parse.py(?:'|\b)[^\n]*? \((o\d+)\)", text)
+        assert changed is not None
+        assert body in chat.output(changed[1]).text()
+        assert read is not None
+        assert chat.output(read[1]).text() == shown

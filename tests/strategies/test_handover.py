@@ -140,7 +140,7 @@ def test_files_tell_how_often_and_what_changed_last() -> None:
             new_string="y = 2",
         ),
     )
-    assert section(text, "files") == ["a.py: written, changed; def advance(self):"]
+    assert section(text, "files") == ["a.py: written, changed (o3); def advance(self):"]
 
 
 NEW = "export const limit = 3"

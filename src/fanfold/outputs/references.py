@@ -9,7 +9,17 @@ from collections.abc import Callable, Iterable
 from fanfold.core.edit import Decision, Elide, Fold, covers_of
 from fanfold.core.errors import NotFound
 from fanfold.core.log import Log
-from fanfold.core.message import Document, Image, Message, Opaque, Part, Result, text_of
+from fanfold.core.message import (
+    Call,
+    Document,
+    Image,
+    Message,
+    Opaque,
+    Part,
+    Result,
+    argument_texts,
+    text_of,
+)
 from fanfold.core.record import Kept
 from fanfold.outputs.source import encode
 from fanfold.text.data import media_of
@@ -53,6 +63,10 @@ def of_part(part: Part) -> Content:
         except (Error, ValueError):
             data = encode(part.data)
         return data, part.media or "application/octet-stream"
+    if isinstance(part, Call) and "\\n" in part.raw and (told := argument_texts(part)):
+        return _text(
+            "\n".join([part.name, *told])
+        )  # lines as the tool gets them, which can be read and searched
     return _text(text_of(part) or _label(part))
 
 

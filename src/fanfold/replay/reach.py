@@ -13,7 +13,7 @@ from fanfold.core.message import text_of
 from fanfold.core.view import Row, View
 from fanfold.strategies.handover.seal import unsealed
 
-_LISTED = re.compile(r" \((o\d+(?:, o\d+)*)\)")
+_LISTED = re.compile(r" \(([om]\d+(?:, [om]\d+)*)\)")
 """Behind a line or a name of a hand-over, the outputs that it is about."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from fanfold.core.message import Message, Result
+from fanfold.core.message import Call, Message, Result
 from fanfold.strategies.handover.evidence import Ended, ended
 from fanfold.strategies.handover.tools import Tools, Use
 from fanfold.strategies.handover.words import Words, words_said
@@ -98,7 +98,7 @@ def read(
     entry: str, message: Message, tools: Tools, calls: dict[str, Use], running: dict[str, str]
 ) -> Iterator[Item]:
     """What happened in a message: `calls` and `running` are those that wait for their end, and are kept up to date."""
-    text, used = message.text, [(call.id, tools.use(call)) for call in message.calls]
+    text, used = message.text, list(_uses(entry, message, tools)) if message.calls else []
     waiting = {**calls, **_resumed(calls, running)} if running else calls
     steps = [
         (part, step_of(entry, number, part, waiting.get(part.call)))
@@ -115,6 +115,14 @@ def read(
         if step.handle and step.use.kind == "shell":
             running[step.handle] = step.use.subject
         yield step
+
+
+def _uses(entry: str, message: Message, tools: Tools) -> Iterator[tuple[str, Use]]:
+    """What the calls of a message do; of those that change files, where they stand."""
+    for number, part in enumerate(message.parts):
+        if isinstance(part, Call):
+            use = tools.use(part)
+            yield part.id, msgspec.structs.replace(use, at=f"{entry}#{number}") if use.changes else use
 
 
 def _resumed(calls: dict[str, Use], running: dict[str, str]) -> dict[str, Use]:

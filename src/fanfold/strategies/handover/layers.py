@@ -6,6 +6,7 @@ behind it. Only where the layers take too much are they written anew, as one, fr
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -14,12 +15,13 @@ from typing import Any
 import msgspec
 
 from fanfold.core.budget import Budget
-from fanfold.core.edit import Edit, Fold
-from fanfold.core.message import Message, Result, Text
+from fanfold.core.edit import Edit, Elide, Fold
+from fanfold.core.message import Call, Message, Result, Text, text_of
 from fanfold.core.plan import Plan, Strategy, ask
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
 from fanfold.strategies.framing import framing, is_crowded
+from fanfold.strategies.handover.facts import DoneCall
 from fanfold.strategies.handover.first import first_request
 from fanfold.strategies.handover.names import Known, Sight, names_in, names_shown, ordered, see
 from fanfold.strategies.handover.past import Past, newest_of, past_of
@@ -31,7 +33,9 @@ from fanfold.strategies.handover.tools import tools_with
 from fanfold.strategies.handover.words import words_said
 from fanfold.strategies.handover.writing import Outline, Page, Room, outline
 from fanfold.strategies.prompting import prompt, read_summary
+from fanfold.strategies.shortening import shortened_arguments
 from fanfold.text.identifiers import identifiers
+from fanfold.text.patterns import pattern
 
 MEMORY = 0.58
 """The share of the target that all layers may take together."""
@@ -68,6 +72,9 @@ _SMALL = 6_000
 """Tokens of a window in which what people said needs the room, whatever the target."""
 _SPEECH = 0.75
 """The share of the target that the hand-over of a talk without tools may take."""
+_REFERRED, _CHANGED = 280, 12
+"""Characters of arguments that get a reference before their call is folded, and how many do so in one reduction."""
+_REF = pattern(r"ref=(m\d+)")
 _SMALLER = 0.85
 """With the person's words, no more than this."""
 
@@ -101,6 +108,9 @@ def digest(
         # In plain talk a later word may change an earlier one, and what matters is ranked over all of it.
         layers = written(view) if layered and not hidden and not past.plain else []
         but, most = _spared(view, budget, kept, layers, memory, plain=past.plain)
+        if view.refs is not None and not past.plain:
+            view, given = yield from _refer(view.oldest(leaving=budget.goal - most, but=but), view, past)
+            past = msgspec.structs.replace(past, given=given)
         old, page, room = _stretch(view, budget, but, most, past)
         if page is None:
             return
@@ -125,6 +135,34 @@ def next_stretch(view: View, budget: Budget) -> Span:
         return Span()
     but, most = _spared(view, budget, _first(view, budget), layers, MEMORY, plain=False)
     return view.oldest(leaving=budget.goal - most // _PIECES, but=but)
+
+
+def _refer(old: Span, view: View, past: Past) -> Generator[Edit, View, tuple[View, dict[str, str]]]:
+    """Give the newest change of each file a reference, so that the hand-over can name it: it stands in the arguments of
+    a call, and nothing but the log has them when the call is folded."""
+    taken = {row.id: row for row in old.rows if row.kind == "entry" and row.calls}
+    later = [item for row in view.rows if row.id not in old.covers for item in past.chapters[row.id].items]
+    seen = {change.path for item in later if type(item) is DoneCall for change in item.use.changes}
+    given: dict[str, str] = {}
+    for row in reversed(old.rows):
+        for item in reversed(past.chapters[row.id].items):
+            if type(item) is not DoneCall or not item.use.changes or item.ended.ok is False:
+                continue
+            new = {change.path for change in item.use.changes} - seen
+            seen |= new
+            entry, _, number = item.use.at.partition("#")
+            if not new or entry not in taken or item.use.at in (view.refs or {}):
+                continue
+            part = taken[entry].messages[0].parts[int(number)]
+            known = (
+                isinstance(part, Call) and '"_elided"' in part.raw[:12]
+            )  # an earlier step of the plan did it
+            if isinstance(part, Call) and not known and len(part.raw) > _REFERRED and len(given) < _CHANGED:
+                view = yield Elide(item.use.at, shortened_arguments(part, refs=True))
+                part = next(row for row in view.rows if row.id == entry).messages[0].parts[int(number)]
+            if found := _REF.search(text_of(part)[:200]):
+                given[item.use.at] = found[1]
+    return view, given
 
 
 def _first(view: View, budget: Budget) -> list[Row]:
@@ -312,7 +350,7 @@ def story_of(old: Span, view: View, past: Past) -> Story:
         later=tuple(
             chain.from_iterable(chapters[row.id].items for row in view.rows[at:] if row.id not in taken)
         ),
-        refs=view.refs or {},
+        refs=ChainMap(dict(past.given), dict(view.refs or {})) if past.given else view.refs or {},
         root=past.root,
         plain=past.plain,
         sayings=sayings[-_ITEMS:],

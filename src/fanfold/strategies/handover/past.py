@@ -107,6 +107,8 @@ class Past(msgspec.Struct, frozen=True):
     spoken: frozenset[bytes]
     plain: bool = False
     """Whether nobody called a tool."""
+    given: Mapping[str, str] = {}
+    """References that the plan itself gave to parts, by their addresses."""
 
 
 def past_of(view: View, tools: Tools) -> Past:

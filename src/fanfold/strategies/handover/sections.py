@@ -44,6 +44,13 @@ _ID = pattern(r"\d+|[A-Za-z]{0,8}[_-]?[0-9a-f]{1,12}|[0-9a-f-]{36}|\w{1,12}")
 _TITLE = pattern(r"^#{1,4} (.{3,80})$", 8)
 _REFS = pattern(r" \((o\d+(?:, o\d+)*)\)")
 """References behind a line or a name, in brackets."""
+_SHOWS = pattern(
+    r"\s*(?:cd [^&;|]{1,200} && )?(?:sed -n|cat|nl -ba|head|tail)\b(?:\s+(?:-\S+|'[^']*'|\"[^\"]*\"|\d\S*))*\s+"
+    r"([\w@./+-]*\w\.\w+)\s*(?:\||\Z)"
+)
+"""A command that shows a file."""
+_IN_LINE = 4
+"""Files in one line about what to look up."""
 _TOGETHER = 16
 """Steps that are told in one line at most."""
 _WORTH = 400
@@ -212,7 +219,8 @@ def _file(path: str, changes: Sequence[tuple[DoneCall, FileEdit]], story: Story)
     head = f"{story.at(path)}: {_verbs(changes, story.tongue)}"
     sure = any(one.ended.ok for one, _ in changes)
     head += "" if sure else f" ({story.tongue.asked_for})" if step.entry == "" else ""
-    told = _change(newest.new)
+    told, ref = _change(newest.new), story.refs.get(step.use.at)
+    head += f" ({ref})" if ref else ""
     return (f"{head}; {short(told, 100)}", f"{head}; {told}") if told else (head, head)
 
 
@@ -457,8 +465,13 @@ def _saying(said: Said) -> Forms:
 
 
 def outputs(story: Story, told: str) -> Iterator[Line]:
-    """Outputs that no other line names by their reference, the largest last."""
-    rest = sorted(_untold(story, told, _WORTH), key=lambda step: step.size)
+    """Outputs that no other line names by their reference, the largest last; behind them the newest known content of
+    files, which is what is looked up most."""
+    untold = _untold(story, told, _WORTH)
+    known = _contents(story)
+    files = [(path, step) for path, step in known.items() if step in untold]
+    shown = {step.address for _, step in files}
+    rest = sorted((step for step in untold if step.address not in shown), key=lambda step: step.size)
     labels = [_label(step, story) for step in rest]
     counts, seen = Counter(labels), Counter[str]()
     for step, label in zip(rest, labels, strict=True):
@@ -467,6 +480,30 @@ def outputs(story: Story, told: str) -> Iterator[Line]:
         yield Line(
             f"{label}{number}, {story.tongue.lines.format(step.lines)}{story.ref(step)}", "", (step.source,)
         )
+    for at in range(0, len(files), _IN_LINE):
+        some = files[at : at + _IN_LINE]
+        names = ", ".join(f"{'/'.join(path.rsplit('/', 2)[-2:])}{story.ref(step)}" for path, step in some)
+        yield Line(f"{story.tongue.read} {names}", "", tuple(step.source for _, step in some))
+
+
+def _contents(story: Story) -> dict[str, DoneCall]:
+    """The newest read of each file that was not changed or read again since, the newest last."""
+    found: dict[str, DoneCall] = {}
+    for step in (*story.steps, *story.later_steps):
+        for change in step.use.changes:
+            found.pop(change.path, None)
+        if path := _read(step):
+            found.pop(path, None)
+            found[path] = step
+    return found
+
+
+def _read(step: DoneCall) -> str:
+    """The file that a step read, and nothing else; of a command that shows several, none is the newest known whole."""
+    if step.use.kind == "read":
+        return step.use.subject
+    shown = _SHOWS.match(step.use.subject) if step.use.kind == "shell" else None
+    return shown[1] if shown else ""
 
 
 def other_outputs(story: Story, told: str) -> Iterator[Line]:

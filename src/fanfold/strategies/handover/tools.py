@@ -105,6 +105,8 @@ class Use(msgspec.Struct, frozen=True, gc=False):
     """The running command that it waits for or types into, by its number."""
     task: tuple[str, str, str] | None = None
     """One task of a list that is kept piece by piece: its number, what it is, its state."""
+    at: str = ""
+    """Where the call stands that changes files: `entry#part`."""
 
     def asks_for(self, handle: str) -> bool:
         """Whether it is about something that runs on."""
