@@ -216,6 +216,7 @@ class AdkAgent:
         asyncio.run(self.runner.close())
 
 
+@pytest.mark.slow
 def test_an_agent_keeps_every_promise() -> None:
     check_integration(AdkAgent, modes=("run", "stream"))
 

@@ -223,7 +223,7 @@ def kept_by(chat: Session) -> str:
     return str(chat._state.projection.memory)
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize("kind", [pytest.param("memory", marks=pytest.mark.slow), "sqlite"])
 @given(
     dialect=st.sampled_from(DIALECTS),
     strategy=st.sampled_from((None, None, summarize())),

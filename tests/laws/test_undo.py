@@ -189,7 +189,7 @@ def test_undo_takes_back_the_last_edit_that_stands_here() -> None:
         chat.pin(ids[5])
         chat.fold(tuple(ids[3:5]), "Three to four.")
         chat.rewind(2)
-        with pytest.raises(NotFound, match="no edit to undo here"):
+        with pytest.raises(NotFound, match="no edit to undo"):
             chat.undo()
         chat.forward()
         assert chat.undo()[0].edit == Undo("e2")

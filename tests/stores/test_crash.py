@@ -18,7 +18,7 @@ import fanfold
 from fanfold import SQLite
 from laws import holds
 
-KILLS = [pytest.param(40, id="40"), pytest.param(200, id="200", marks=pytest.mark.slow)]
+KILLS = [pytest.param(20, id="20"), pytest.param(200, id="200", marks=pytest.mark.slow)]
 
 
 def _live(path: Path, seed: int, tell: Tell) -> None:
@@ -75,7 +75,7 @@ def _clear_away(path: Path, seed: int, tell: Tell) -> None:
 
 
 @pytest.mark.parametrize(
-    "kills", [pytest.param(12, id="12"), pytest.param(60, id="60", marks=pytest.mark.slow)]
+    "kills", [pytest.param(6, id="6"), pytest.param(60, id="60", marks=pytest.mark.slow)]
 )
 def test_killed_while_it_clears_away_nothing_else_is_lost(tmp_path: Path, kills: int) -> None:
     chance, told, all_told = random.Random(kills), list[str](), list[str]()
