@@ -87,6 +87,34 @@ def test_many_sessions_wait_at_once_and_no_thread_does(ours: Connect, url: str) 
     asyncio.run(until_none_is_left(url))
 
 
+def test_many_sessions_that_begin_at_once_share_a_few_connections(
+    url_of_ours: str, url: str, schema: str, connect: Connect
+) -> None:
+    """A process that was just started is asked by many at once, and has no connection yet."""
+    connect().close()
+    store, most, done = Postgres(url_of_ours, schema=schema, connections=3), 0, False
+
+    async def watch() -> None:
+        nonlocal most
+        sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'awaited'"
+        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+            while not done:
+                cursor = await connection.execute(sql)
+                most = max(most, *(await cursor.fetchone() or ()))
+
+    async def main() -> None:
+        nonlocal done
+        watching = asyncio.ensure_future(watch())
+        chats = [fanfold.aopen(f"run {number}", store=store, **OPTIONS) for number in range(40)]
+        await asyncio.gather(*(chat.say("Hello.") for chat in chats))
+        done = True
+        await watching
+
+    asyncio.run(main())
+    store.close()
+    assert 1 <= most <= 6  # those of the pool, and those that looked at the schema before
+
+
 def test_the_loop_goes_on_while_the_server_lets_a_verb_wait(url: str, schema: str, connect: Connect) -> None:
     store = connect()
 

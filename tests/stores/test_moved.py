@@ -10,7 +10,7 @@ import pytest
 
 import fanfold
 from builders import asks, calls, gives, reply, says, tell
-from fanfold import Fold, Moved, Session, SQLite, Undo, ask
+from fanfold import Fold, Moved, Session, SQLite, StoreFailed, Undo, ask
 from fanfold.core.message import user
 from fanfold.session.record import append
 
@@ -74,6 +74,58 @@ def test_reapply_says_it_after_what_came_first(tmp_path: Path) -> None:
     assert words(two) == ["Hello.", "one 0", "two 0", "one 1", "two 1", "one 2", "two 2"]
     one.say("end")
     assert words(one) == [*words(two), "end"]
+
+
+def test_what_others_said_is_taken_in_without_a_write(tmp_path: Path) -> None:
+    """To find a message by its id, the register has to be filled, which waits for all other writers."""
+    store = SQLite(tmp_path / "a.db")
+    one, two = both(tmp_path, asks("Hello."))[0], fanfold.open("run", window=9_000, store=store)
+    for n in range(3):
+        one.say(f"one {n}")
+    changes = store.database.connection().total_changes
+    two.refresh()
+    assert words(two) == ["Hello.", "one 0", "one 1", "one 2"]
+    assert store.database.connection().total_changes == changes
+
+
+def test_among_other_writers_a_message_is_written_at_the_first_attempt(tmp_path: Path) -> None:
+    one, two = both(tmp_path, asks("Hello."), on_moved="reapply")
+    one.say("one")
+    two.say("two")
+    one.say("three")  # by now both know that they are not alone
+    ended = list[str]()
+    store = two._state.terms.tenant.store
+    assert isinstance(store, SQLite)
+    store.database.connection().set_trace_callback(ended.append)
+    for n in range(5):
+        two.say(f"two {n}")
+        one.say(f"one {n}")
+    assert ended.count("COMMIT") == 5
+    assert not [sql for sql in ended if sql.startswith("ROLLBACK")]
+
+
+def test_whoever_writes_alone_and_fails_at_the_end_has_said_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = both(tmp_path, asks("Hello."), on_moved="reapply")
+    one.say("one")
+    two.say("two")
+    store = two._state.terms.tenant.store
+    assert isinstance(store, SQLite)
+    plain, broken = store.database.plain, iter(["disk"])
+
+    def fail(sql: str) -> list[tuple[Any, ...]]:
+        if sql == "COMMIT" and next(broken, None):
+            raise StoreFailed("The disk is gone.")
+        return plain(sql)
+
+    monkeypatch.setattr(store.database, "plain", fail)
+    with pytest.raises(StoreFailed):
+        two.say("three")
+    assert words(two) == ["Hello.", "one", "two"]
+    two.say("three")
+    one.refresh()
+    assert words(one) == words(two) == ["Hello.", "one", "two", "three"]
 
 
 def test_branch_keeps_the_message_beside_the_path(tmp_path: Path) -> None:

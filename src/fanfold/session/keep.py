@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 import msgspec
@@ -52,6 +52,12 @@ class Keeping:
         """The records and entries that were last taken back."""
         self.opened: Opened | None = None
         """What the session was last opened with, as of the last time it was read."""
+        self._tentative = False
+        """Whether what is stored counts only when a transaction has ended that is under way."""
+        self.unsettled = False
+        """Whether something was stored in it."""
+        self._unsettled: list[tuple[Entry, Entry]] = []
+        """What was restored in it."""
         self.missed: tuple[int, int] | None = None
         """The numbers between which others wrote, just before what was last stored here."""
         self.describe: Callable[[], Summary] | None = None
@@ -133,10 +139,27 @@ class Keeping:
     def abandon(self) -> None:
         """Let go of what a unit of work left that was broken off anywhere; the store knows what of it is kept."""
         with self.tenant.lock:
-            for stub, _ in self.restored:
+            for stub, _ in (*self.restored, *self._unsettled):
                 self.log.tree.put(self.tenant.store.entry(self.tenant.name, stub.id) or stub)
-            waiting = self.tenant.waiting.items()
-            self._let_go([id for id, sessions in waiting if self.session in sessions], stored=False)
+            self._let_all_go(stored=False)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else writes to the store meanwhile, if it can do that. What is stored inside counts at the end."""
+        try:
+            with self.tenant.store.alone():
+                self._tentative = True
+                yield
+        finally:
+            self._tentative = False
+        with self.tenant.lock:
+            self._let_all_go(stored=True)
+
+    def _let_all_go(self, *, stored: bool) -> None:
+        waiting = self.tenant.waiting.items()
+        self._let_go([id for id, sessions in waiting if self.session in sessions], stored=stored)
+        self.unsettled = False
+        self._unsettled.clear()
 
     def restore(self, stub: Entry, message: Message) -> Entry:
         """Put content back that was erased; only for a caller who says so."""
@@ -169,7 +192,10 @@ class Keeping:
         self._unchecked += len(records)
         self._version = self.log.version if seen else self._version
         with self.tenant.lock:
-            self._let_go([entry.id for entry in self.entered], stored=True)
+            if self._tentative:
+                self.unsettled = True
+                self._unsettled += self.restored
+            self._let_go([] if self._tentative else [entry.id for entry in self.entered], stored=True)
 
     def _prefix(self, record: Record) -> int | None:
         """Where a record moves the head to."""
@@ -274,7 +300,8 @@ class Keeping:
     def look_ahead(self) -> Sequence[Record]:
         """What was written to the store since; it is taken in by `catch_up`."""
         if self._later is None:
-            self._later = self.tenant.store.load(self.tenant.name, self.session, after=self._seq)
+            store, place = self.tenant.store, (self.tenant.name, self.session)
+            self._later = store.load_later(*place, self._seq) if self.begun else store.load(*place)
         return self._later.records
 
     def catch_up(self) -> Sequence[Record]:
@@ -282,6 +309,9 @@ class Keeping:
         records = self.look_ahead()
         assert self._later is not None
         stored, self._later = self._later, None
+        for entry in stored.entries:
+            if entry.id not in self.log.tree:
+                self.log.tree.put(entry)
         self._fetch_path(records, stop=self.log.head)
         self._take_in(stored)
         return records
@@ -326,15 +356,16 @@ class Keeping:
         for entry in path:
             self.log.tree.put(entry)
 
-    def is_checkpoint_due(self, *, now: bool = False) -> bool:
-        """Whether much happened since the last checkpoint; `now`, whether anything did."""
+    def is_checkpoint_due(self, *, now: bool = False, crowded: bool = False) -> bool:
+        """Whether much happened since the last checkpoint; `now`, whether anything did; `crowded`, others wait."""
         if self.pending:
             return False
         if now:
             return self._seq > self._checked
         others = self._seq - self._checked - self._unchecked
         often = max(_OFTEN, self._rows // _SHARE)
-        return self._unchecked >= (often if others <= 2 * self._unchecked else max(often, _RARELY))
+        rarely = crowded or others > 2 * self._unchecked
+        return self._unchecked >= (max(often, _RARELY) if rarely else often)
 
     def keep_checkpoint(self, kept: Checkpoint) -> None:
         """Keep a checkpoint of what is stored."""

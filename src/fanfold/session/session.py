@@ -56,6 +56,8 @@ from fanfold.tokens.pressure import Pressure
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_RECORD: frozenset[object] = frozenset((record.say, record.add, record.answer))
+"""Verbs that always write and take no time: they may let other writers wait."""
 UNDER_WAY: ContextVar[tuple[object, ...]] = ContextVar("fanfold_under_way", default=())
 """The requests and reductions that the present code is a part of; new tasks and `asyncio.to_thread` inherit it."""
 
@@ -397,7 +399,7 @@ def attempt(state: State, verb: Callable[Concatenate[State, P], T], *args: P.arg
     while True:
         done.clear()
         try:
-            return state.unit(once)
+            return (state.unit_alone if state.crowd and verb in _RECORD else state.unit)(once)
         except Gone as gone:
             if not state.meet(gone.stubs):
                 raise
@@ -412,6 +414,7 @@ def may_repeat(state: State) -> bool:
     """Catch up after somebody else wrote first, and say whether to repeat. Answers that were paid for are kept."""
     with state.lock:
         lost = [record for record in state.keeping.lost[0] if isinstance(record, Answered)]
+        state.expect_others()
         state.catch_up()
         erased = list(state.log.tree.erased)
         answers = [answer for answer in lost if not is_told(state.log, answer.sources, erased)]

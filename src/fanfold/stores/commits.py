@@ -67,6 +67,11 @@ class GroupCommit(Generic[T]):
 
     def write(self, work: Callable[[], T]) -> T:
         """Write something as a whole or not at all; it is durable when this returns."""
+        if not self._line and self._database.lock.acquire(blocking=False):
+            try:
+                return work()
+            finally:
+                self._database.lock.release()
         mine = WaitingWrite(work)
         self._line.append(mine)
         try:

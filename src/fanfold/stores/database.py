@@ -26,8 +26,10 @@ _OVERWRITING = 9
 """The schema since which whatever is deleted is overwritten."""
 _CACHE = -16_000
 """KiB of pages in memory: enough for the ids of a few hundred thousand messages."""
-_left_behind: list[sqlite3.Connection] = []
-"""Connections that a forked child inherited. It neither uses nor closes them: either would disturb its parent."""
+_PAUSE, _LONGEST_PAUSE = 0.000_2, 0.004
+"""Seconds after which somebody who waits for other writers looks again."""
+_left_behind: list[sqlite3.Connection | sqlite3.Cursor | None] = []
+"""What a forked child inherited of connections. It neither uses nor closes them: either would disturb its parent."""
 
 
 class _Process:
@@ -61,6 +63,7 @@ class Database:
         self._durability = durability
         self._timeout = timeout
         self._connection: sqlite3.Connection | None = None
+        self._cursor: sqlite3.Cursor | None = None
         self._pid = 0
         self._may_write = not look_only
         self.look_only = look_only
@@ -76,7 +79,13 @@ class Database:
 
     def do(self, name: str, values: Sequence[Any]) -> int:
         """Run a statement, and say how many rows it changed."""
-        return self._run(lambda it: it.execute(statement("sqlite", name), values).rowcount)
+        return self._run(lambda it: self._cursor_of(it).execute(statement("sqlite", name), values).rowcount)
+
+    def _cursor_of(self, connection: sqlite3.Connection) -> sqlite3.Cursor:
+        """One cursor for all statements without rows: to make one takes longer than to use it."""
+        if self._cursor is None or self._cursor.connection is not connection:
+            self._cursor = connection.cursor()
+        return self._cursor
 
     def do_many(self, name: str, values: Iterable[tuple[Any, ...]]) -> int:
         """Run a statement for each of many rows, and say how many it changed."""
@@ -96,7 +105,21 @@ class Database:
             try:
                 return work(self.connection())
             except sqlite3.Error as error:
-                raise self._fail(error) from error
+                if _code(error) != sqlite3.SQLITE_BUSY or self.in_transaction:
+                    raise self._fail(error) from error
+            return self._run_in_turn(work)
+
+    def _run_in_turn(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Wait until nobody else writes. SQLite itself would sleep ever longer, and miss many chances."""
+        until, pause = time.monotonic() + self._timeout, _PAUSE
+        while True:
+            time.sleep(pause)
+            try:
+                return work(self.connection())
+            except sqlite3.Error as error:
+                if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise self._fail(error) from error
+            pause = min(2 * pause, _LONGEST_PAUSE)
 
     def all_lines(self) -> Iterator[tuple[Any, ...]]:
         """Every line of the file, some at a time."""
@@ -163,7 +186,15 @@ class Database:
         with self.lock:
             connection, self._connection = self._connection, None
             if connection is not None and self._pid == _process.number:
+                self._let_cursor_go()
                 connection.close()
+
+    def _let_cursor_go(self) -> None:
+        """A connection with a statement at work stays open and keeps its locks, though it was closed."""
+        cursor, self._cursor = self._cursor, None
+        if cursor is not None:
+            with suppress(sqlite3.Error):
+                cursor.close()
 
     def connection(self) -> sqlite3.Connection:
         """The connection of this process."""
@@ -176,10 +207,12 @@ class Database:
 
     def _connect(self) -> None:
         if self._connection is not None:
-            self._connection.close() if self._pid == _process.number else _left_behind.append(
-                self._connection
-            )
-        self._connection, self._pid = None, _process.number
+            if self._pid == _process.number:
+                self._let_cursor_go()
+                self._connection.close()
+            else:
+                _left_behind.extend((self._connection, self._cursor))
+        self._connection, self._cursor, self._pid = None, None, _process.number
         self.look_only, self._seen = False, None
         try:
             # A new file is for its owner only, and so are the journal files that SQLite puts beside it.
@@ -255,6 +288,7 @@ class Database:
         connection.execute(f"PRAGMA cache_size = {_CACHE}")
         if _number(connection, "user_version") != len(migrations("sqlite")):
             self._migrate(connection)
+        connection.execute("PRAGMA busy_timeout = 0")  # `_run_in_turn` waits
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         """Bring the file to the present schema; whoever comes second finds it done."""
@@ -295,6 +329,7 @@ class Database:
         """The failure by its name, with a way out; a connection that may be broken is given up."""
         failure = failure_of(error, self.path)
         if type(failure) is not Busy and self._connection is not None:
+            self._let_cursor_go()
             with suppress(sqlite3.Error):
                 self._connection.close()
             self._connection = None

@@ -25,9 +25,8 @@ _closing: set[asyncio.Future[None]] = set()
 
 
 class FetchedRows(NamedTuple):
-    """What a statement found, like a cursor."""
+    """What a statement found."""
 
-    description: object
     rows: list[tuple[Any, ...]]
 
     def fetchall(self) -> list[tuple[Any, ...]]:
@@ -52,7 +51,8 @@ class AwaitedConnection:
 
     async def _execute(self, sql: Any, values: Any, binary: bool) -> FetchedRows:
         cursor = await self.awaited.execute(sql, values, binary=binary)
-        return FetchedRows(cursor.description, await cursor.fetchall() if cursor.description else [])
+        found = cursor.pgresult
+        return FetchedRows(await cursor.fetchall() if found is not None and found.nfields else [])
 
     def transaction(self) -> AbstractContextManager[object]:
         """All inside is one transaction."""

@@ -13,7 +13,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from fanfold.core.errors import BadSetting, Busy, Corrupt, Full, MissingExtra, StoreFailed
-from fanfold.stores.fibers import current, wait
+from fanfold.stores.fibers import FiberLock, current, wait
 from fanfold.stores.scripts import migrations, refuse_newer, statement
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ class DatabaseServer:
         self._connections = connections
         self._timeout = timeout
         self._lock = threading.Lock()
+        self._opening = FiberLock()
         self._pool: Pool | None = None
         self._loops: list[AwaitedPool] = []
         self._pid = 0
@@ -106,7 +107,7 @@ class DatabaseServer:
         """What a statement finds, over this connection, with some words put in."""
         with self._named_failures():
             cursor = connection.execute(self._sql(name, words or {}), values or None, binary=True)
-            return cursor.fetchall() if cursor.description is not None else []
+            return _fetch_all(cursor)
 
     def run_script(self, connection: Connection, name: str, words: dict[str, str]) -> None:
         """Run several statements as one transaction, with some words put in."""
@@ -145,7 +146,7 @@ class DatabaseServer:
     def _run(self, connection: Connection, name: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
         sql: Any = _within(self._schema, statement("postgres", name))
         cursor = connection.execute(sql, values or None, binary=True)
-        return cursor.fetchall() if cursor.description is not None else []
+        return _fetch_all(cursor)
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -238,27 +239,24 @@ class DatabaseServer:
         loop = get_running_loop()
         if found := self._find_pool(loop):
             return found
-        connecting = self._psycopg.AsyncConnection.connect(self._info, autocommit=True)
-        with self._named_failures(), connected_alone(connecting) as connection:
-            self._migrate(connection)
-        if found := self._find_pool(loop):  # another fiber was quicker
-            return found
-        make = partial(
-            self._pools.AsyncConnectionPool,
-            self._info,
-            kwargs={"autocommit": True},
-            min_size=1,
-            max_size=self._connections,
-            timeout=self._timeout,
-        )
-        made = AwaitedPool(make, self._lock_timeout)
-        with self._lock:
-            found = next((one for one in self._loops if one.loop is loop), None)
-            if found is None:
+        with self._opening:  # many begin at once, and one of them opens it
+            if found := self._find_pool(loop):
+                return found
+            connecting = self._psycopg.AsyncConnection.connect(self._info, autocommit=True)
+            with self._named_failures(), connected_alone(connecting) as connection:
+                self._migrate(connection)
+            make = partial(
+                self._pools.AsyncConnectionPool,
+                self._info,
+                kwargs={"autocommit": True},
+                min_size=1,
+                max_size=self._connections,
+                timeout=self._timeout,
+            )
+            made = AwaitedPool(make, self._lock_timeout)
+            with self._lock:
                 self._loops.append(made)
-        if found is not None:
-            made.close()
-        return found or made
+            return made
 
     def _find_pool(self, loop: object) -> AwaitedPool | None:
         with self._lock:
@@ -345,3 +343,9 @@ def failure_of(error: Exception, place: str) -> StoreFailed:
     text = lines[0].rstrip(".") + "." if lines else "it does not say why."
     failure, sentence = next(found for names, found in _FAILURES.items() if kinds & set(names.split()))
     return failure(sentence.format(place=place, error=text))
+
+
+def _fetch_all(cursor: Any) -> list[tuple[Any, ...]]:
+    """What a statement found. `Cursor.description` would tell as well, but makes an object for each column."""
+    found = getattr(cursor, "pgresult", None)
+    return cursor.fetchall() if found is None or found.nfields else []

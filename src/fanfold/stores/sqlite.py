@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -237,6 +237,28 @@ class SQLite(SQLStore):
             _check_end(session, end)
         return rows, end.seq, end.version
 
+    def load_later(self, tenant: str, session: str, after: int) -> Stored:
+        """All records after one of them; most of what they name lies beside them, so that no register is needed."""
+        with self.database.lock:
+            self.database.connection()
+            end = self._look(tenant, session)
+            if end is None or end.seq <= after:
+                return Stored((), end.seq, end.version) if end is not None else Stored((), 0, 0)
+            lines = self.database.rows("later_lines", end.tenant, end.key(after + 1), end.key(end.seq))
+        records = self._read(
+            tenant, session, [(key - end.key(0), data) for key, data, *_ in lines], after, end.seq
+        )
+        entries = list[Entry]()
+        for _, _, id, parent, message in lines:
+            with suppress(Corrupt):  # whoever needs it is told
+                if id is not None:
+                    entries.append(self.coding.read_row(tenant, id, parent, message))
+        return Stored([record for _, record in records], end.seq, end.version, entries=entries)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """A transaction: other threads and processes wait until it ends."""
+        return self._writing()
+
     def _rows(self, end: LogEnd, after: int = 0, most: int | None = None) -> list[tuple[int, bytes]]:
         """The numbers and records of a session's lines after one of them."""
         first, last = end.key(after + 1), end.key(end.seq)
@@ -267,8 +289,7 @@ class SQLite(SQLStore):
         if known is not None and known.seq - known.since >= MANY:
             self.register.fill()
             known = known._replace(since=known.seq)
-        plain = not (batch.restored or batch.stubs or batch.passed or names_more(batch.records))
-        if known is not None and plain and (expect is None or expect == known.version):
+        if known is not None and (expect is None or expect == known.version) and _is_plain(batch):
             # Nearly always nobody else wrote, so lines are written where the log ended when it was last seen. If
             # that place is taken, or an entry is there already, nothing is written, and we look closely.
             with suppress(Corrupt):
@@ -313,21 +334,26 @@ class SQLite(SQLStore):
     ) -> Stored:
         """Write lines after those that are known; `Corrupt` if a key or an entry among them is taken."""
         seq, version, rows = end.seq, end.version, list[Row]()
-        place = session_place(tenant, session)
+        place, first, last = session_place(tenant, session), end.key(0), end.seq + len(lines)
         for record, prefix, refer, id, parent, entry in lines:
             seq += 1
             version += is_visible(record)
             kept = self.coding.record(record, place_at(place, seq))
-            told = summary if seq == end.seq + len(lines) else None
-            rows.append((end.key(seq), end.tenant, version, kept, id, parent, entry, prefix, told, refer))
-        # One line, by far the most frequent case, is a transaction by itself.
-        with nullcontext() if len(rows) == 1 else self._writing():
-            if self.database.do_many("add_line", rows) != len(rows):
-                raise Corrupt(
-                    "A message or line is there that should not be. `fanfold.doctor` says what is damaged."
-                )
-        self._ends[(tenant, session)] = end._replace(seq=seq, version=version)
+            told = summary if seq == last else None
+            rows.append((first + seq, end.tenant, version, kept, id, parent, entry, prefix, told, refer))
+        if len(rows) == 1:  # by far the most frequent case is a transaction by itself
+            self._add(rows)
+        else:
+            with self._writing():
+                self._add(rows)
+        self._ends[tenant, session] = end._replace(seq=seq, version=version)
         return Stored((), seq, version, end.seq)
+
+    def _add(self, rows: Sequence[Row]) -> None:
+        if sum([self.database.do("add_line", row) for row in rows]) != len(rows):
+            raise Corrupt(
+                "A message or line is there that should not be. `fanfold.doctor` says what is damaged."
+            )
 
     def _write_new(self, tenant: str, session: str, end: LogEnd, batch: Batch, lines: list[Line]) -> Stored:
         """Write what is not there yet, as part of a transaction.
@@ -552,6 +578,13 @@ class SQLite(SQLStore):
         """Close the file; whoever uses the store again opens it again."""
         self._aside.close()
         self.database.close()
+
+
+def _is_plain(batch: Batch) -> bool:
+    """Whether a batch only goes on: it brings nothing back, and names nothing but what it moves the head to."""
+    if batch.restored or batch.passed or names_more(batch.records):
+        return False
+    return all(entry.erased is None for entry in batch.entries)
 
 
 def _check_end(session: str, end: LogEnd) -> None:

@@ -9,6 +9,7 @@ import os
 import platform
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from hashlib import blake2b, sha256
 from secrets import token_hex
@@ -71,6 +72,8 @@ class Stored(msgspec.Struct, frozen=True):
     """How many of all its records change the view."""
     was: int = 0
     """Where the log ended before an append."""
+    entries: Sequence[Entry] = ()
+    """Entries that were found beside the records; others may be missing."""
 
 
 class Track(msgspec.Struct, frozen=True):
@@ -150,6 +153,12 @@ class Store(Protocol):
 
     def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
         """The records of a session that came after `after`, at most so many; none if nobody wrote to it."""
+
+    def load_later(self, tenant: str, session: str, after: int) -> Stored:
+        """All records that came after one of them, with the entries that lie beside them, if these come at no cost."""
+
+    def alone(self) -> AbstractContextManager[object]:
+        """Inside nobody else writes to the store, if it can do that; what is written inside counts at its end."""
 
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if the session's version is still `expect`, else raise `Moved`; None expects nothing.
@@ -326,6 +335,14 @@ class Tenants:
     def idle(self) -> bool:
         """Whether no session is open on this store, and no pool uses it."""
         return not self.pools and not any(tenant.states for tenant in self._tenants.values())
+
+    def load_later(self, tenant: str, session: str, after: int) -> Stored:
+        """All records that came after one of them."""
+        return self.load(tenant, session, after=after)  # type: ignore[attr-defined, no-any-return]
+
+    def alone(self) -> AbstractContextManager[object]:
+        """Others go on writing; whoever comes second does it again."""
+        return nullcontext()
 
     def create(self, tenant: str, session: str, batches: Iterable[Batch]) -> Stored:
         """Write a new session, as one batch."""

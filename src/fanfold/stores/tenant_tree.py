@@ -54,19 +54,23 @@ class TenantTree(Tree):
         """The conversation up to a message after this parent. Words that go on over messages are hashed together."""
         if parent is None:
             return Prefix().follow(message)
-        if parent in self._open:
-            return self._open[parent].follow(message)
         after, pieces = message, list[Entry]()
         for entry in self._above(parent, lambda entry: entry.erased is None):
-            if not goes_on(entry.message, after):
+            if entry.id in self._open or not goes_on(entry.message, after):
                 break
             pieces.append(entry)
             after = entry.message
         first = pieces[-1].parent if pieces else parent
-        prefix = resume(self.prefix(first), self[first].message) if first is not None else Prefix()
+        prefix = self._up_to(first)
         for entry in reversed(pieces):
             prefix = prefix.follow(entry.message)
         return prefix.follow(message)
+
+    def _up_to(self, id: str | None) -> Prefix:
+        """The conversation up to an entry; its words go on only where it was last gone on with."""
+        if id is None:
+            return Prefix()
+        return self._open.get(id) or resume(self.prefix(id), self[id].message)
 
     def renew(self, entry: Entry) -> Entry:
         """An entry with the present echo, and a prefix. Of what was erased only the former echo is left."""
