@@ -54,6 +54,8 @@ class TenantTree(Tree):
         """The conversation up to a message after this parent. Words that go on over messages are hashed together."""
         if parent is None:
             return Prefix().follow(message)
+        if parent in self._open:
+            return self._open[parent].follow(message)
         after, pieces = message, list[Entry]()
         for entry in self._above(parent, lambda entry: entry.erased is None):
             if entry.id in self._open or not goes_on(entry.message, after):
