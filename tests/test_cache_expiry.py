@@ -50,3 +50,29 @@ def test_a_request_that_asks_for_another_time_is_named() -> None:
             chat.receive(response(replied("In the parser."), prompt=chat.sent()[0].tokens))
         broken = chat.cache().broken
     assert str(broken) == 'marks prompt_cache (by caller): "in_memory" became "24h"'
+
+
+@pytest.mark.parametrize(("ttl", "kept"), [({}, 5 * MINUTE), ({"ttl": "1h"}, 60 * MINUTE)])
+def test_a_mark_in_a_message_says_how_long_all_before_it_is_kept(ttl: dict[str, str], kept: float) -> None:
+    mark = {"type": "ephemeral", **ttl}
+    usage = {"input_tokens": 9_000, "output_tokens": 5, "cache_read_input_tokens": 0}
+    head = {
+        "id": "m1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-opus-4-5",
+        "stop_reason": "end_turn",
+    }
+    reply = {**head, "content": [{"type": "text", "text": "In the parser."}], "usage": usage}
+    for seconds, cause in ((kept - 10, "provider"), (kept + 10, "expired")):
+        now = [1_000.0]
+        with fanfold.open("run", model="claude-opus-4-5", recall=False, clock=lambda now=now: now[0]) as chat:
+            for _ in range(2):
+                text = {"type": "text", "text": "Where is the bug? " * 900, "cache_control": mark}
+                chat.add({"role": "user", "content": [text]})
+                chat.request(max_tokens=300)
+                chat.receive(reply)
+                now[0] += seconds
+            broken = chat.cache().broken
+        assert broken is not None
+        assert broken.cause == cause

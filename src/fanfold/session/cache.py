@@ -417,7 +417,7 @@ def kept_for(state: State, sent: Sent | None = None) -> float:
     """Seconds for which this session's provider keeps a prompt that nobody uses: the last one, or that of a request."""
     if sent is None:
         sent = state.log.sent[-1] if state.log.sent else None
-    if sent is not None and (kept := _asked_for(sent.params)):
+    if sent is not None and (kept := _asked_for(sent.params) or _marked_for(state.view().rows)):
         return kept
     bills = state.log.bills
     newest = bills[max(bills)].usage if bills else TokenUsage()
@@ -426,6 +426,17 @@ def kept_for(state: State, sent: Sent | None = None) -> float:
     ):
         return _HOUR
     return KEPT_FOR.get(state.dialect.name, _HOUR)
+
+
+def _marked_for(rows: Sequence[Row]) -> float | None:
+    """Seconds for which the last mark of the caller's own asks that all before it be kept."""
+    for body in (body for row in reversed(rows) for body in reversed(row.weight.wire)):
+        content = body.get("content") if isinstance(body, Mapping) else None
+        for block in reversed(content) if isinstance(content, list) else ():
+            control = block.get("cache_control") if isinstance(block, Mapping) else None
+            if isinstance(control, Mapping):
+                return _LIFETIMES.get(str(control.get("ttl") or "5m"))
+    return None
 
 
 def _asked_for(params: Mapping[str, Any]) -> float | None:
