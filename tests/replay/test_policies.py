@@ -155,3 +155,9 @@ def test_scores_add_up(file: Path) -> None:
 def test_an_unknown_policy_is_named() -> None:
     with pytest.raises(BadSetting, match="There is no policy 'magic'"):
         policy("magic")
+
+
+def test_thrifty_is_the_default_as_cheap_as_can_be(file: Path) -> None:
+    (trace,) = traces([file])
+    usual, thrifty = (play(trace, name, 8_000, policy(name)).score for name in ("default", "thrifty"))
+    assert thrifty.prompt < usual.prompt

@@ -69,3 +69,10 @@ def test_what_runs_and_is_asked_for_later_has_to_stand_in_view() -> None:
     assert looked(begun, waits, "npm start runs as 4711").handles == Recall(1, 1, 0)
     assert looked(begun, waits, "npm start runs, 14711").handles == Recall(1, 0, 0)
     assert looked(begun, [], "").handles == Recall()
+
+
+def test_what_a_patch_wrote_is_in_view_where_the_patch_is() -> None:
+    patch = "*** Begin Patch\n*** Update File: /app/parser.py\n@@\n+def parse():\n+    pass\n*** End Patch"
+    before = [user("Go."), *did("c2", "apply_patch", "Success", input=patch)]
+    assert looked(before, AGAIN, patch).files == Recall(1, 1, 0)
+    assert looked(before, AGAIN, patch.replace("pass", "return")).files == Recall(1, 0, 0)

@@ -12,8 +12,13 @@ from fanfold.replay.player import TARGET, TRIGGER, Everything, SessionPlayer
 from fanfold.replay.shown import Policy
 from fanfold.systems.presets import PRESETS
 
-OWN: dict[str, Any] = {"default": None, "auto": {"name": "auto", "refs": True}}
-"""What is not simply the strategy of that name: what a session does when told nothing, and the same in any folder."""
+OWN: dict[str, Any] = {
+    "default": None,
+    "auto": {"name": "auto", "refs": True},
+    "thrifty": {"name": "auto", "thrift": 1.0},
+}
+"""What is not simply the strategy of that name: what a session does when told nothing, the same in any folder, and the
+same as cheap as can be."""
 
 
 def policy(name: str) -> Policy:

@@ -58,7 +58,7 @@ class Working:
         soon = [call for number, call in self._calls if before <= number < until]
         for path in dict.fromkeys(path for call in soon for path in _paths(call)):
             if text := newest.get(path, "").strip():
-                visible = text in shown.text
+                visible = text in shown.text or _stands_in_lines(text, shown.text)
                 self.files.count(visible, not visible and player.near(_longest(text), shown))
                 self.named.count(path.rpartition("/")[2] in shown.text, near=False)
         for handle in dict.fromkeys(handle for number, handle in self._opened if number < before):
@@ -93,6 +93,12 @@ def _names(call: Call, handle: str) -> bool:
 
 def _stands(handle: str, text: str) -> bool:
     return re.search(rf"\b{re.escape(handle)}\b", text) is not None
+
+
+def _stands_in_lines(text: str, view: str) -> bool:
+    """Whether each line stands in view: in a patch, lines of a file stand behind marks."""
+    lines = {line.strip() for line in text.splitlines()} - {""}
+    return bool(lines) and all(line in view for line in lines)
 
 
 def _longest(text: str) -> str:
