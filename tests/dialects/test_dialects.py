@@ -17,6 +17,7 @@ from fanfold.dialects.registry import DIALECTS, DialectName, dialect_named
 from fanfold.testing.provider.paths import APIS
 
 FOLDER = Path(registry.__file__).parent
+NAMES = "|".join(dialect.rpartition(".")[2] for dialect in DIALECTS)
 
 
 def test_every_folder_is_a_dialect_of_the_one_table_and_has_the_files_that_are_found_through_it() -> None:
@@ -38,14 +39,14 @@ def test_every_folder_is_a_dialect_of_the_one_table_and_has_the_files_that_are_f
 
 
 def test_no_file_outside_of_its_folder_imports_the_code_of_a_dialect() -> None:
-    imports = re.compile(r"^from fanfold\.dialects\.(?:chat|responses|anthropic|gemini)\b", re.MULTILINE)
+    imports = re.compile(rf"^from fanfold\.dialects\.(?:{NAMES})\b", re.MULTILINE)
     assert [path.name for path in FOLDER.glob("*.py") if imports.search(path.read_text("utf-8"))] == []
 
 
 def test_no_dialect_imports_the_code_of_another_and_each_says_where_to_begin() -> None:
     for folder in (path.parent for path in FOLDER.glob("*/dialect.py")):
         text = "\n".join(path.read_text("utf-8") for path in folder.glob("*.py"))
-        imported = set(re.findall(r"fanfold\.dialects\.(chat|responses|anthropic|gemini)\b", text))
+        imported = set(re.findall(rf"fanfold\.dialects\.({NAMES})\b", text))
         assert imported == {folder.name}
         assert 10 <= len((folder / "README.md").read_text("utf-8").splitlines()) <= 30
 

@@ -17,7 +17,7 @@ from fanfold.core.errors import BadInput
 @on_session
 @click.option("--write", is_flag=True, help="Offer view, why, undo and pin, too.")
 def mcp(chat: fanfold.Session, write: bool, as_json: bool) -> None:
-    """Serve a session to an MCP client: its outputs, and with --write what is shown.
+    """Serve a session to an MCP client; with --write, let it change things.
 
     Over standard input and output. With --json the tools are printed, and nothing is served.
 
