@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -113,6 +114,47 @@ def test_many_sessions_that_begin_at_once_share_a_few_connections(
     asyncio.run(main())
     store.close()
     assert 1 <= most <= 6  # those of the pool, and those that looked at the schema before
+
+
+def test_of_many_that_begin_at_once_the_first_are_done_before_the_last_begin(connect: Connect) -> None:
+    store, told = connect(), list[str]()
+
+    def note(what: str) -> float:
+        told.append(what)
+        return 1.0
+
+    async def talk(number: int, chat: AsyncSession) -> None:
+        await chat.say("Hello.")
+        told.append(f"{number} done")
+
+    async def main() -> None:
+        chats = [
+            fanfold.aopen(f"run {n}", store=store, clock=partial(note, f"{n} begun"), **OPTIONS)
+            for n in range(60)
+        ]
+        await asyncio.gather(*(chat.view() for chat in chats))
+        await asyncio.gather(*(talk(n, chat) for n, chat in enumerate(chats)))
+
+    asyncio.run(main())
+    assert told.index("0 done") < told.index("59 begun")
+
+
+def test_whoever_waits_for_the_server_holds_up_others_for_a_moment_only(
+    url: str, schema: str, connect: Connect
+) -> None:
+    store = connect()
+
+    async def main() -> None:
+        chats = [fanfold.aopen(f"run {number}", store=store, **OPTIONS) for number in range(40)]
+        await asyncio.gather(*(chat.say("first") for chat in chats))
+        with psycopg.connect(url) as other:
+            other.execute(f"LOCK TABLE {schema}.session IN EXCLUSIVE MODE")
+            saying = [asyncio.ensure_future(chat.say("second")) for chat in chats[1:]]
+            assert words(await asyncio.wait_for(chats[0].view(), 5)) == ["first"]
+            assert not any(one.done() for one in saying)
+        await asyncio.gather(*saying)
+
+    asyncio.run(main())
 
 
 def test_the_loop_goes_on_while_the_server_lets_a_verb_wait(url: str, schema: str, connect: Connect) -> None:

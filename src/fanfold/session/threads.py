@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 from fanfold.core.errors import BadInput
 from fanfold.stores.fibers import run
@@ -71,10 +74,79 @@ def start_fiber(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> asyn
     """Begin something in a fiber: it waits in the event loop, and needs no thread. Given up, it goes on."""
     import asyncio  # imported late: whoever stays synchronous does not pay for it
 
-    task = asyncio.ensure_future(run(work, *args, **kwargs))
+    task = asyncio.ensure_future(_run_inside(partial(work, *args, **kwargs)))
     _fibers.add(task)
     task.add_done_callback(_fibers.discard)
     return task
+
+
+async def _run_inside(work: Callable[[], T]) -> T:
+    """Do something in a fiber, once the gate of the event loop lets it in."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    if (gate := _gates.get(loop)) is None:
+        gate = _gates[loop] = Gate(loop)
+    await gate.enter()
+    try:
+        return await run(work)
+    finally:
+        gate.leave()
+
+
+class Gate:
+    """Lets a few fibers of an event loop in at a time, first come, first served.
+
+    Of hundreds that begin at once, all would else do their first half before any does its second, and all would be
+    late. If none comes out for a while, those inside wait for something, and everybody is let in.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._later, self._turn = loop.call_later, loop.create_future
+        self._inside = self._left = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def enter(self) -> None:
+        """Wait for one's turn."""
+        if self._inside < _AT_ONCE and not self._waiting:
+            self._inside += 1
+            return
+        turn = self._turn()
+        self._waiting.append(turn)
+        if len(self._waiting) == 1:
+            self._later(_PATIENCE, self._look, self._left)
+        try:
+            await turn
+        except BaseException:
+            if turn.done() and not turn.cancelled():
+                self.leave()
+            raise
+
+    def leave(self) -> None:
+        """Let the next one in."""
+        self._inside, self._left = self._inside - 1, self._left + 1
+        self._let_in(_AT_ONCE)
+
+    def _let_in(self, most: float) -> None:
+        while self._waiting and self._inside < most:
+            turn = self._waiting.popleft()
+            if not turn.done():  # else its task was cancelled
+                self._inside += 1
+                turn.set_result(None)
+
+    def _look(self, left: int) -> None:
+        """See whether anybody came out since so many had left."""
+        if left == self._left:
+            self._let_in(inf)
+        if self._waiting:
+            self._later(_PATIENCE, self._look, self._left)
+
+
+_AT_ONCE = 16
+"""So many fibers of an event loop are under way at once: twice as many as there are connections."""
+_PATIENCE = 0.25
+"""Seconds for which nobody comes out before everybody is let in."""
+_gates: WeakKeyDictionary[asyncio.AbstractEventLoop, Gate] = WeakKeyDictionary()
 
 
 class TaskTurn:
