@@ -72,7 +72,8 @@ def variables(name: str) -> dict[str, str]:
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     }
     paths = os.pathsep.join(map(str, (ROOT / "src", ROOT)))
-    return {**os.environ, **quiet, "PYTHONPATH": paths, "FANFOLD_FRAMEWORK": name}
+    here = {"PYTHONPATH": paths, "FANFOLD_FRAMEWORK": name, "FANFOLD_PYTHON": sys.executable}
+    return {**os.environ, **quiet, **here}
 
 
 if __name__ == "__main__":

@@ -13,7 +13,9 @@ sys.path.insert(0, str(ROOT))
 
 from scripts.test_integrations import environment, variables  # noqa: E402 found from the root
 
-FRAMEWORKS = ("langchain", "openai_agents", "strands", "agent_framework")
+FRAMEWORKS = ("langchain", "openai_agents", "strands", "agent_framework", "adk", "inspect_ai", "llama_index")
+HERE = ("adk",)
+"""These are among what the tests of fanfold need anyway."""
 COLUMNS = "framework manager steps over broken history trail in-view prompt-tokens cached cost"
 HEAD = "| " + " | ".join(COLUMNS.replace("-", "_").split()).replace("_", " ") + " |\n"
 HEAD += "|---|---|--:|--:|--:|---|--:|--:|--:|--:|--:|"
@@ -23,7 +25,7 @@ def main(named: list[str]) -> None:
     """Print a table."""
     print(HEAD)
     for name in named or FRAMEWORKS:
-        python = environment(name)
+        python = Path(sys.executable) if name in HERE else environment(name)
         if python is None:
             continue
         command = [python, "-m", f"bench.integrations.{name}"]

@@ -17,7 +17,9 @@ from fanfold.tokens.models import find
 from fanfold.tokens.usage import cost, usage_of
 
 STEPS, WINDOW, MODEL = 120, 16_000, "gpt-4o"
-_PAGE = re.compile(r"page-(\d{3})|\\?\"number\\?\": ?(\d+)")
+_PAGE = re.compile(r"page-(\d{3})|\\?\"number\\?\": ?(\d+)|\blook (\d+)\b")
+"""A page by its name, by the arguments of the call, or by the call in short, as a hand-over has it."""
+_TOO_LONG = ("maximum context length", "exceeds the context", "exceeds the maximum number of tokens")
 _WORDS = ("parse", "error", "cache", "branch", "window", "value", "queue", "token", "stack", "module")
 
 
@@ -29,7 +31,7 @@ def look(number: int) -> str:
 
 def pages_in(text: str) -> set[int]:
     """The pages that a text names."""
-    return {int(one or other) for one, other in _PAGE.findall(text)}
+    return {int(next(filter(None, found))) for found in _PAGE.findall(text)}
 
 
 class Row(NamedTuple):
@@ -85,9 +87,7 @@ def played(framework: str, manager: str, run: Run) -> Row:
 def measured(framework: str, manager: str, provider: Provider, steps: int, history: str) -> Row:
     """The figures of a run."""
     taken = [request for request in provider.requests if request.verdict == "accepted"]
-    over = sum(
-        "maximum context length" in r.reason or "exceeds the context" in r.reason for r in provider.rejected
-    )
+    over = sum(any(words in each.reason for words in _TOO_LONG) for each in provider.rejected)
     bills = [usage_of(request.usage) for request in taken]
     prompt = sum(bill.prompt for bill in bills)
     asked = [request for request in provider.requests if request.body.get("tools")]
