@@ -21,6 +21,7 @@ from google.adk.apps import App
 from google.adk.apps.app import EventsCompactionConfig
 from google.adk.models import BaseLlm, Gemini, LlmRequest, LlmResponse
 from google.adk.runners import InMemoryRunner
+from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 from pydantic import BaseModel, Field
 
@@ -324,6 +325,78 @@ def test_a_schema_for_answers_is_counted() -> None:
             tools=[],
             output_schema=Long,
         )
+
+
+def test_a_tool_that_fails_and_one_that_is_unknown_stay_paired_and_a_retry_sends_the_same(
+    tmp_path: Path,
+) -> None:
+    def fail() -> dict[str, str]:
+        """Fails."""
+        return {"error": "Another time, please."}
+
+    class Flaky(Scripted):
+        failed: list[str] = Field(default_factory=list)
+
+        async def generate_content_async(
+            self, llm_request: LlmRequest, stream: bool = False
+        ) -> AsyncGenerator[LlmResponse, None]:
+            if len(self.sent) == 1 and not self.failed:
+                dumped = [one.model_dump(mode="json", exclude_none=True) for one in llm_request.contents]
+                self.failed.append(json.dumps(dumped))
+                raise ValueError("The server had an error.")
+            async for response in super().generate_content_async(llm_request, stream):
+                yield response
+
+    class Again(FanfoldPlugin):
+        """Asks again after an error, as a plug-in for retries does."""
+
+        async def on_model_error_callback(
+            self, *, callback_context: Any, llm_request: Any, error: Any
+        ) -> Any:
+            model = callback_context.get_invocation_context().agent.canonical_model
+            async for response in model.generate_content_async(llm_request):
+                return response
+            return None
+
+    model = Flaky(replies=[calls("fail", "click"), calls("click"), said("done")])
+    plugin = Again(store=f"sqlite:{tmp_path / 'a.db'}", window=100_000)
+    assert ran(plugin, model, "Click.", tools=[fail, click]) == ["done"]
+    assert model.failed == model.sent[1:2]
+    with kept(tmp_path / "a.db") as chat:
+        messages = chat.view().messages
+        called = [call.name for message in messages for call in message.calls]
+        answered = [len(message.results) for message in messages if message.results]
+        assert (called, answered) == (["fail", "click", "click"], [2, 1])
+        assert (chat.stats()["entries"], chat.stats()["requests"], chat.branches) == (6, 3, ())
+
+
+def test_going_back_in_time_forks_and_a_sub_agent_has_a_session_of_its_own(tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path / 'a.db'}"
+
+    async def main() -> None:
+        seeker = LlmAgent(name="seeker", model=Scripted(replies=[said("found")]), tools=[click])
+        ask = [types.Part(function_call=types.FunctionCall(name="seeker", args={"request": "Seek."}))]
+        replies = [said("one"), ask, said("two"), said("three")]
+        agent = LlmAgent(name="mac", model=Scripted(replies=replies), tools=[click, AgentTool(seeker)])
+        plugin = FanfoldPlugin(store=store, window=100_000)
+        runner = InMemoryRunner(app=App(name="app", root_agent=agent, plugins=[plugin]))
+        where = {"user_id": "ana", "session_id": "s1"}
+        await runner.session_service.create_session(app_name="app", **where)
+        seen = []
+        for text in ("first", "second", "another"):
+            if text == "another":
+                await runner.rewind_async(**where, rewind_before_invocation_id=seen[-1])
+            content = types.Content(role="user", parts=[types.Part(text=text)])
+            async for event in runner.run_async(**where, new_message=content):
+                seen.append(event.invocation_id)
+        await runner.close()
+
+    asyncio.run(main())
+    with fanfold.Pool(store) as pool:
+        names = [summary.name for summary in pool.summaries() if summary.requests]
+    assert sorted(name.rpartition("/")[2] for name in names) == ["mac", "seeker"]
+    with kept(tmp_path / "a.db") as chat:
+        assert [message.text for message in chat.view().messages] == ["first", "one", "another", "three"]
 
 
 def test_the_example_runs() -> None:

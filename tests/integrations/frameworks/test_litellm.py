@@ -7,6 +7,7 @@ import json
 import logging
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,39 @@ def test_a_router_s_retry_sends_the_same_bytes_and_records_nothing_twice() -> No
         assert provider.requests[0].raw == provider.requests[1].raw
     with fold.session("t1") as chat:
         assert (chat.stats()["requests"], chat.stats()["entries"]) == (1, len(history) + 1)
+
+
+def test_a_conversation_goes_on_in_a_new_process_and_going_back_forks(tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path / 'a.db'}"
+    history = [{"role": "user", "content": "first"}]
+    with Provider([Turn(text) for text in ("one", "two", "three")]) as provider:
+        for text in ("second", "another", ""):
+            litellm.callbacks = [fold := FanfoldLogger(store=store, window=100_000)]
+            said = asked(provider, history).choices[0].message.content
+            if text == "second":
+                history += [{"role": "assistant", "content": said}, {"role": "user", "content": text}]
+            elif text == "another":
+                history = [*history[:2], {"role": "user", "content": text}]
+            time.sleep(0.2)  # LiteLLM tells of a reply behind the caller's back
+            fold.close()
+    with fanfold.open("t1", store=store) as chat:
+        assert [message.text for message in chat.view().messages] == ["first", "one", "another", "three"]
+
+
+def test_parallel_failed_and_broken_calls_stay_paired() -> None:
+    litellm.callbacks = [FanfoldLogger(window=8_000)]
+    history = long_history(30)
+    function = {"name": "look", "arguments": '{"number": '}
+    calls = [{"id": id, "type": "function", "function": function} for id in ("x1", "x2")]
+    history += [{"role": "assistant", "content": None, "tool_calls": calls}]
+    history += [{"role": "tool", "tool_call_id": id, "content": "Error: no JSON."} for id in ("x1", "x2")]
+    with Provider(Turn("Done.")) as provider:
+        asked(provider, history)
+        sent = provider.requests[0].body["messages"]
+        assert provider.rejected == []
+    called = [call["id"] for message in sent for call in message.get("tool_calls") or ()]
+    assert called == [message["tool_call_id"] for message in sent if message["role"] == "tool"]
+    assert called[-2:] == ["x1", "x2"]
 
 
 def test_what_is_looked_up_beside_the_caller_s_tools_is_left_out() -> None:

@@ -172,6 +172,45 @@ def test_a_retry_sends_the_same_bytes_and_records_nothing_twice() -> None:
         assert (chat.stats()["entries"], chat.stats()["requests"], chat.branches) == (4, 2, ())
 
 
+def test_parallel_failed_and_invalid_calls_stay_paired() -> None:
+    @function_tool
+    def fail(number: int) -> str:
+        """Fail."""
+        raise ValueError("Another number, please.")
+
+    def called(name: str, arguments: str, id: str) -> Any:
+        made = function_call(name, {"number": 1}, call_id=id)
+        made.arguments = arguments
+        return made
+
+    first = [called("fail", '{"number": 1}', "call_00000001"), called("look", '{"number": ', "call_00000002")]
+    model = ScriptedModel([first, [calling(3)], [assistant_message("Done.")]])
+    fold = FanfoldSession("t1", window=100_000)
+
+    async def main() -> Any:
+        agent = fold.agent(Agent("reader", tools=[LOOK, fail], model=model))
+        config = fold.run_config(RunConfig(tracing_disabled=True))
+        return await Runner.run(agent, "Look.", session=fold, run_config=config, hooks=fold.hooks())
+
+    assert asyncio.run(main()).final_output == "Done."
+    sent = [item for item in model.calls[-1].input if "call_id" in item]
+    calls = [item["call_id"] for item in sent if item["type"] == "function_call"]
+    answers = [item["call_id"] for item in sent if item["type"] == "function_call_output"]
+    assert calls == answers == ["call_00000001", "call_00000002", "call_00000003"]
+
+
+def test_going_back_in_time_forks() -> None:
+    fold = FanfoldSession("t1", window=100_000)
+    model = ScriptedModel([[assistant_message(text)] for text in ("one", "two", "three")])
+    ran(fold, model, "first")
+    ran(fold, model, "second")
+    for _ in range(2):
+        asyncio.run(fold.pop_item())
+    ran(fold, model, "another")
+    with fold.session("reader") as chat:
+        assert [message.text for message in chat.view().messages] == ["first", "one", "another", "three"]
+
+
 def test_agents_that_hand_over_and_agents_as_tools_have_sessions_of_their_own(tmp_path: Path) -> None:
     store = f"sqlite:{tmp_path / 'a.db'}"
     fold = FanfoldSession("t1", store=store, window=100_000)

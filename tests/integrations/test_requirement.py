@@ -1,0 +1,97 @@
+"""What an integration needs of its framework is named: the package, the right version, the extra."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from fanfold.core.errors import MissingExtra
+from fanfold.integrations.mcp import server
+from fanfold.integrations.requirement import require
+
+NEEDS = {
+    "langchain": ("langchain", "langchain"),
+    "openai_agents": ("openai-agents", "openai-agents"),
+    "pydantic_ai": ("pydantic-ai-slim", "pydantic-ai"),
+    "litellm": ("litellm", "litellm"),
+    "adk": ("google-adk", "adk"),
+    "strands": ("strands-agents", "strands"),
+    "agent_framework": ("agent-framework-core", "agent-framework"),
+    "inspect_ai": ("inspect-ai", "inspect-ai"),
+    "llama_index": ("llama-index-core", "llama-index"),
+}
+"""The package and the extra of each integration."""
+EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+    "optional-dependencies"
+]
+
+
+def anew(name: str) -> None:
+    """Import an integration as if for the first time."""
+    sys.modules.pop(f"fanfold.integrations.{name}", None)
+    importlib.import_module(f"fanfold.integrations.{name}")
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_a_package_that_is_missing_is_named_with_its_extra(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def absent(package: str) -> str:
+        raise metadata.PackageNotFoundError(package)
+
+    package, extra = NEEDS[name]
+    monkeypatch.setattr(metadata, "version", absent)
+    with pytest.raises(MissingExtra) as raised:
+        anew(name)
+    assert f"This needs {package} " in str(raised.value)
+    assert f"which is not installed: install `fanfold[{extra}]`." in str(raised.value)
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_a_version_that_is_too_old_is_named_with_the_right_one(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package, extra = NEEDS[name]
+    monkeypatch.setattr(metadata, "version", lambda _: "0.0.1")
+    with pytest.raises(MissingExtra) as raised:
+        anew(name)
+    said = str(raised.value)
+    assert f"0.0.1 is installed: install `fanfold[{extra}]`." in said
+    least = said.partition(f"This needs {package} ")[2].split()[0]
+    assert f"{package}>={least}" in EXTRAS[extra], "the extra asks for the same version"
+
+
+@pytest.mark.parametrize(
+    ("there", "right"), [("1.9", False), ("1.10", True), ("1.10.0rc1", True), ("2.0", False)]
+)
+def test_versions_are_compared_by_their_numbers(
+    there: str, right: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(metadata, "version", lambda _: there)
+    if right:
+        require("package", "1.10", "extra", below="2")
+    else:
+        with pytest.raises(MissingExtra, match=r"package 1\.10 or later, below 2"):
+            require("package", "1.10", "extra", below="2")
+
+
+def test_mcp_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    with pytest.raises(MissingExtra, match=r"fanfold\[mcp\]"):
+        server(object())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["adk", "otel", "mcp"])
+def test_importing_one_integration_imports_no_other(name: str) -> None:
+    pytest.importorskip({"adk": "google.adk", "otel": "opentelemetry", "mcp": "mcp"}[name])
+    code = f"import sys, fanfold.integrations.{name}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    others = {each for each in done.stdout.split() if each.startswith("fanfold.integrations.")}
+    shared = {f"fanfold.integrations.{each}" for each in (name, "adapter", "laying", "requirement")}
+    assert others <= shared
