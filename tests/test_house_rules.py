@@ -45,7 +45,7 @@ FOLDERS = {
     "integrations": "at home in other frameworks",
     "cli": "the command line",
 }
-"""A folder imports only folders above it, and itself. Some of them are still to come."""
+"""A folder imports only folders above it, and itself."""
 ORDER = list(FOLDERS)
 ROOT_FILES = {"__init__.py", "__main__.py", "py.typed"}
 PURE = ("text", "core", "tokens")
@@ -70,6 +70,8 @@ THEIR_WORDS = {
 }  # fmt: skip
 """Named after an argument of the provider's own SDK, of a system's own function, or after the option `--engine`."""
 
+EVERY_FILE_ALIKE = {"anthropic", "chat", "gemini", "responses", "transcripts"}
+"""One kind of thing a file: the README of `dialects` or a table of formats lists them."""
 MOST_LINES_OF_THE_CORE = 3_100
 """It is read in one sitting."""
 MOST_LINES_OF_A_FILE = 600
@@ -439,3 +441,15 @@ def test_no_tracked_file_names_a_package_registry_or_a_path_of_one_machine() -> 
             f"{path.relative_to(ROOT)}: {word}" for word in (*hosts, *paths) if word.encode() in content
         ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("readme", sorted(SOURCE.rglob("README.md")), ids=lambda path: path.parent.name)
+def test_a_readme_names_files_that_are_there(readme: Path) -> None:
+    """In its folder, below the package, or in a folder below its own, as every dialect has them."""
+    named = set(re.findall(r"`([\w/]+\.py)`", readme.read_text(encoding="utf-8")))
+    there = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py")}
+    missing = [name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in there)]
+    assert [name for name in missing if not (ROOT / name).exists()] == []
+    beside = {path.name for path in readme.parent.glob("*.py")} - {"__init__.py"}
+    unsaid = [name for name in beside if name not in readme.read_text(encoding="utf-8")]
+    assert unsaid == [] or readme.parent.name in EVERY_FILE_ALIKE
