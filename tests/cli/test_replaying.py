@@ -163,7 +163,7 @@ def test_a_table_fits_the_terminal_and_names_what_it_leaves_out(
     assert out.startswith("policy")
     told = (
         " ".join(out.splitlines())
-        .partition("Left out, for want of room: ")[2]
+        .partition("Left out, because the terminal is narrow: ")[2]
         .partition(". A wider")[0]
         .split(", ")
     )

@@ -44,7 +44,7 @@ def mcp(chat: fanfold.Session, write: bool, as_json: bool) -> None:
 @click.option(
     "--window", type=size, help="Keep every conversation in so many tokens; by default its model's window."
 )
-@click.option("--thrift", type=float, help="From 0, use the window, to 1, as cheap as can be.")
+@click.option("--thrift", type=float, help="From 0 (use the whole window) to 1 (as cheap as possible).")
 @click.option(
     "--inspector",
     type=click.Choice(["write", "read", "off"]),
