@@ -72,7 +72,9 @@ def terminal_width() -> int | None:
 def _say_left_out(names: Sequence[str]) -> list[str]:
     if not names:
         return []
-    text = f"Left out, because the terminal is narrow: {', '.join(names)}. A wider terminal or --json has them."
+    text = (
+        f"Left out, because the terminal is narrow: {', '.join(names)}. A wider terminal or --json has them."
+    )
     return textwrap.wrap(text, terminal_width() or 200)
 
 

@@ -288,7 +288,7 @@ class Session(Verbs):
         return self._do(undo.undo, edit, through=through)
 
     def redo(self, edit: str | None = None) -> tuple[Decision, ...]:
-        """Give an undone edit back."""
+        """Make an undone edit again."""
         return self._do(undo.redo, edit)
 
     def release(self, edit: str) -> None:

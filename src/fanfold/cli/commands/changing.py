@@ -19,8 +19,8 @@ from fanfold.session.look import summary_of
 
 @click.command
 @on_session
-@click.option("--focus", help="Keep what belongs to this, by its names and words.")
-@click.option("--force", is_flag=True, help="Reduce a view that is small enough, too.")
+@click.option("--focus", help="Keep rows that contain these names and words.")
+@click.option("--force", is_flag=True, help="Reduce even if the view is small enough.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
 def compact(chat: fanfold.Session, focus: str | None, force: bool, dry_run: bool, as_json: bool) -> None:
     """Reduce what is shown, if it is above its target.
@@ -81,11 +81,11 @@ def _place(view: View, name: str) -> int:
 @click.command
 @on_session
 @click.argument("edit", required=False, shell_complete=edit_ids)
-@click.option("--through", is_flag=True, help="Also the edits that stand on top of it.")
+@click.option("--through", is_flag=True, help="Also undo the edits on top of it.")
 def undo(chat: fanfold.Session, edit: str | None, through: bool, as_json: bool) -> None:
     """Take an edit back; without a name, the last one.
 
-    What comes back is left alone until `release`.
+    Automatic edits do not touch what comes back, until `release`.
 
     \b
     Example: fanfold undo run-42 e7
@@ -97,7 +97,7 @@ def undo(chat: fanfold.Session, edit: str | None, through: bool, as_json: bool) 
 @on_session
 @click.argument("edit", required=False, shell_complete=edit_ids)
 def redo(chat: fanfold.Session, edit: str | None, as_json: bool) -> None:
-    """Give an undone edit back; without a name, the last one.
+    """Make an undone edit again; without a name, the last one.
 
     \b
     Example: fanfold redo run-42

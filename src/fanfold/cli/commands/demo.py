@@ -12,7 +12,7 @@ from fanfold.core.errors import BadInput
 
 
 @click.command
-@click.option("--fast", is_flag=True, help="Draw nothing on the way, only the end.")
+@click.option("--fast", is_flag=True, help="Show only the end.")
 @click.option(
     "--steps", type=click.IntRange(20), default=200, show_default=True, help="How long the task is."
 )
@@ -22,7 +22,7 @@ from fanfold.core.errors import BadInput
 def demo(fast: bool, steps: int, gateway: bool, record: Path | None, as_json: bool) -> None:
     """Watch an agent work for a long time in a small window. No key, no network.
 
-    With --gateway the agent is a plain loop with OpenAI's SDK: only its address is another one. That needs
+    With --gateway the agent is a plain loop with OpenAI's SDK: only its base URL is changed. That needs
     fanfold[serve,openai].
 
     \b

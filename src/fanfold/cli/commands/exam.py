@@ -21,27 +21,38 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.command
 @click.argument("traces", nargs=-1, callback=found_traces)
 @click.option(
-    "--write", "folder", type=FOLDER, help="Where the materials are kept; a second run goes on there."
+    "--write",
+    "folder",
+    type=FOLDER,
+    help="The folder for questions, answers and grades; a second run continues there.",
 )
 @click.option("--read", type=FOLDER, help="Print the results of the exam in this folder, and ask nobody.")
 @click.option(
     "--policy",
     default="default,drop_oldest",
     show_default=True,
-    help="Policies, with commas between, as in `replay`.",
+    help="Policies, separated by commas, as in `replay`.",
 )
 @click.option("--window", type=size, default="32k", show_default=True, help="The window, such as 32k.")
 @click.option(
-    "--sessions", type=click.IntRange(1), default=4, show_default=True, help="So many conversations."
+    "--sessions",
+    type=click.IntRange(1),
+    default=4,
+    show_default=True,
+    help="How many conversations to examine.",
 )
 @click.option(
-    "--questions", type=click.IntRange(4), default=16, show_default=True, help="Questions about each."
+    "--questions",
+    type=click.IntRange(4),
+    default=16,
+    show_default=True,
+    help="How many questions about each conversation.",
 )
 @click.option("--model", help="The model that asks, answers and grades; without one, people fill the files.")
 @click.option("--asks", help="Another model for the questions.")
 @click.option("--answers", help="Another model for the answers.")
 @click.option("--grades", help="Another model for the grades.")
-@click.option("--yes", is_flag=True, help="Do not ask whether the cost is all right.")
+@click.option("--yes", is_flag=True, help="Do not ask me to confirm the cost.")
 @as_json
 def exam(
     traces: list[Path],

@@ -23,7 +23,7 @@ from fanfold.stores.search import search as search_store
 @click.option(
     "--offset", type=click.IntRange(1), default=1, show_default=True, help="The first line to show."
 )
-@click.option("--limit", type=click.IntRange(1), help="So many lines at most; without it, all of them.")
+@click.option("--limit", type=click.IntRange(1), help="At most this many lines; by default all.")
 def cat(chat: fanfold.Session, ref: str, offset: int, limit: int | None, as_json: bool) -> None:
     """Print a tool's output, or what an edit hides, by its reference.
 
@@ -51,16 +51,18 @@ def _pour(output: Output) -> None:
 @on_session
 @click.argument("pattern")
 @click.argument("ref", required=False)
-@click.option("-i", "--ignore-case", is_flag=True, help="Capital or not is the same.")
-@click.option("-B", "--before", type=click.IntRange(0), default=0, help="So many lines before each hit.")
-@click.option("-A", "--after", type=click.IntRange(0), default=0, help="So many lines after each hit.")
-@click.option("-m", "--limit", type=click.IntRange(1), help="So many hits in each output at most.")
+@click.option("-i", "--ignore-case", is_flag=True, help="Ignore upper and lower case.")
+@click.option(
+    "-B", "--before", type=click.IntRange(0), default=0, help="Show this many lines before each hit."
+)
+@click.option("-A", "--after", type=click.IntRange(0), default=0, help="Show this many lines after each hit.")
+@click.option("-m", "--limit", type=click.IntRange(1), help="At most this many hits in each output.")
 @click.option(
     "--timeout",
     type=click.FloatRange(0, min_open=True),
     default=60.0,
     show_default=True,
-    help="Stop after so many seconds, with an error.",
+    help="Stop with an error after this many seconds.",
 )
 def grep(
     chat: fanfold.Session,
@@ -99,13 +101,13 @@ def grep(
 @click.argument("words")
 @click.option("--session", help="Search this session only.")
 @click.option(
-    "-m", "--limit", type=click.IntRange(1), default=50, show_default=True, help="So many hits at most."
+    "-m", "--limit", type=click.IntRange(1), default=50, show_default=True, help="At most this many hits."
 )
 def search(sessions: Sessions, words: str, session: str | None, limit: int, as_json: bool) -> None:
     """Search all sessions of a store for words, also in what is hidden.
 
-    Messages, whole outputs, summaries, notes, system prompts: everything that was not erased. Capital or not is the
-    same. Exit code 1 if nothing is found.
+    Messages, whole outputs, summaries, notes, system prompts: everything that was not erased. Upper and lower case
+    are the same. Exit code 1 if nothing is found.
 
     \b
     Example: fanfold search 'connection refused'

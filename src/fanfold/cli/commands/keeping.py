@@ -46,11 +46,11 @@ def export(sessions: Sessions, session: str, out: Path | None, as_json: bool) ->
 
 @click.command
 @on_session
-@click.option("-n", "--now", "delete", is_flag=True, help="Really delete; without it, only listed.")
+@click.option("-n", "--now", "delete", is_flag=True, help="Delete; without it, they are only listed.")
 @click.option(
     "--hidden",
     is_flag=True,
-    help="Also hidden outputs that this session alone has; undo cannot show them then.",
+    help="Also hidden outputs that only this session has; undo cannot show them any more.",
 )
 def gc(chat: fanfold.Session, delete: bool, hidden: bool, as_json: bool) -> None:
     """List blobs that nothing refers to, and hidden outputs.
@@ -87,7 +87,7 @@ def _lines_of(found: fanfold.Garbage, deleted: bool, hidden: bool) -> Iterator[s
 @click.command
 @on_session
 @click.argument("entry")
-@click.option("--reason", required=True, help="Why; it stays in the entry's place.")
+@click.option("--reason", required=True, help="The reason; it is shown in place of the content.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def erase(chat: fanfold.Session, entry: str, reason: str, yes: bool, as_json: bool) -> None:
     """Destroy the content of an entry or an output, everywhere.
@@ -107,10 +107,12 @@ def erase(chat: fanfold.Session, entry: str, reason: str, yes: bool, as_json: bo
 @click.command
 @store_option
 @click.option("--look-only", is_flag=True, help="Repair nothing.")
-@click.option("--clear", is_flag=True, help="Delete files that belong to no blob; without it, only listed.")
+@click.option(
+    "--clear", is_flag=True, help="Delete files that belong to no blob; without it, they are only listed."
+)
 @as_json
 def doctor(store: str, look_only: bool, clear: bool, as_json: bool) -> None:
-    """Look a store over, and repair what can be repaired.
+    """Check a store, and repair what can be repaired.
 
     What cannot is said; exit code 1 if it is damaged. After a loss, files that belong to no blob may be
     all that is left of it, so they are kept unless --clear is given.
@@ -158,7 +160,7 @@ def rekey(store: str, as_json: bool) -> None:
 @tenant_option
 @as_json
 def bring(file: Path, name: str | None, store: str, tenant: str, as_json: bool) -> None:
-    """Bring an exported session or another tool's transcript in.
+    """Import an exported session, or a transcript of another tool.
 
     \b
     Example: fanfold import ~/.codex/sessions/rollout.jsonl --name yesterday

@@ -115,7 +115,7 @@ def diff(chat: fanfold.Session, first: int, second: int, as_json: bool) -> None:
 
 @click.command
 @on_session
-@click.option("--all", "every", is_flag=True, help="Also the requests that missed nothing.")
+@click.option("--all", "every", is_flag=True, help="Also show requests that missed nothing.")
 def cache(chat: fanfold.Session, every: bool, as_json: bool) -> None:
     """Tell what requests read from the provider's cache, and what broke it.
 

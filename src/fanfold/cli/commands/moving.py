@@ -15,9 +15,9 @@ from fanfold.cli.sessions import on_session
 @click.command
 @on_session
 @click.argument("to", required=False, shell_complete=row_ids)
-@click.option("--turns", type=click.IntRange(1), help="Go back so many turns.")
+@click.option("--turns", type=click.IntRange(1), help="Go back this many turns.")
 @click.option("--time", "moment", type=click.DateTime(), help="Go back to a moment, in local time.")
-@click.option("--before", is_flag=True, help="To just before that, not to it.")
+@click.option("--before", is_flag=True, help="Stop just before that place.")
 def rewind(
     chat: fanfold.Session,
     to: str | None,
@@ -61,7 +61,7 @@ def _say_head(chat: fanfold.Session, head: str | None, as_json: bool) -> None:
 @click.command
 @on_session
 @click.argument("name")
-@click.option("--fresh", is_flag=True, help="Without the edits that stand.")
+@click.option("--fresh", is_flag=True, help="Start without the edits of the old session.")
 def fork(chat: fanfold.Session, name: str, fresh: bool, as_json: bool) -> None:
     """Make a session of its own on the same entries.
 

@@ -34,7 +34,7 @@ def found_traces(context: click.Context, argument: click.Parameter, given: tuple
     "--policy",
     default="none,drop_oldest,default",
     show_default=True,
-    help="Policies, with commas between: `none`, strategies (`elide+digest` is both), presets.",
+    help="Policies, separated by commas: `none`, strategies (`elide+digest` is both), presets.",
 )
 @click.option("--window", type=size, default="100k", show_default=True, help="The window, such as 32k.")
 @click.option("--workers", type=click.IntRange(1), help="Processes; by default one for each core.")
@@ -44,9 +44,9 @@ def found_traces(context: click.Context, argument: click.Parameter, given: tuple
     show_default=True,
     help="Where it runs: `cores` of this machine, or `ray`, a cluster.",
 )
-@click.option("--tight", is_flag=True, help="Score only the calls that would not fit unreduced.")
+@click.option("--tight", is_flag=True, help="Score only the calls that do not fit without a reduction.")
 @click.option(
-    "--cache-ttl", type=duration, help="Forget cached prompts after so long, such as 5m; by default never."
+    "--cache-ttl", type=duration, help="Cached prompts expire after this time, such as 5m; by default never."
 )
 @click.option("--html", type=FILE, help="Also write a page with pictures.")
 @as_json

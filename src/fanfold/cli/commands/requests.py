@@ -29,12 +29,12 @@ _RIGHT = (3, 4, 5, 6, 7, 8, 9)
 @click.argument("session", required=False)
 @click.option("--store", help="The gateway's store, beside which its journal is; by default that of [serve].")
 @click.option("--journal", help="The journal itself.")
-@click.option("--last", type=int, default=20, show_default=True, help="So many requests, the newest last.")
+@click.option("--last", type=int, default=20, show_default=True, help="How many requests, the newest last.")
 @as_json
 def requests(session: str | None, store: str | None, journal: str | None, last: int, as_json: bool) -> None:
     """List the requests that the gateway served: of all sessions, or of one.
 
-    "whole" are the tokens of the client's own request, about, and "unmanaged" is what it would have cost.
+    "whole" is about how many tokens the client's own request has, "unmanaged" what it would have cost.
 
     \b
     Example: fanfold requests --last 50

@@ -35,7 +35,7 @@ def mcp(chat: fanfold.Session, write: bool, as_json: bool) -> None:
 
 
 @click.command
-@click.option("--host", help="Where to listen; another one than 127.0.0.1 needs virtual keys.")
+@click.option("--host", help="Where to listen; any host but 127.0.0.1 needs virtual keys.")
 @click.option("--port", type=int, help="By default 4141.")
 @click.option(
     "--upstream", "upstreams", multiple=True, metavar="PROVIDER=URL", help="Another address of a provider."
@@ -54,16 +54,16 @@ def mcp(chat: fanfold.Session, write: bool, as_json: bool) -> None:
 @click.option(
     "--defer", is_flag=True, default=None, help="Let clients' tools wait until the model needs them."
 )
-@click.option("--print", "client", metavar="CLIENT", help="Print what to set in this client, and end.")
-@click.option("--check", is_flag=True, help="Check the settings, and end.")
+@click.option("--print", "client", metavar="CLIENT", help="Print what to set in this client, and exit.")
+@click.option("--check", is_flag=True, help="Check the settings, and exit.")
 @as_json
 def serve(
     upstreams: tuple[str, ...], otel: bool, client: str | None, check: bool, as_json: bool, **given: Any
 ) -> None:
-    """Serve the gateway, to which any agent is pointed by its base URL.
+    """Serve the gateway: point any agent at it by its base URL.
 
     Settings come from [serve] in fanfold.toml; what is given here wins. SIGHUP reads the file again.
-    With --json, --print and --check say it as JSON.
+    With --json, --print and --check print JSON.
 
     \b
     Example: fanfold serve --window 64k

@@ -40,7 +40,7 @@ def stats(
 ) -> None:
     """Show where the tokens are: kinds, tools, biggest messages, repeats.
 
-    With --cost, show what each thing in a session has cost, and what eliding it would have spared.
+    With --cost, show what each thing in a session has cost, and what eliding it would have saved.
 
     \b
     Example: fanfold stats ~/.claude/projects --plot tokens.svg

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def doctor(store: SQLite | Postgres | str | Path, *, repair: bool = True, clear: bool = False) -> Report:
-    """Look a store over: its file, every record, every message against its id, every blob against its hash.
+    """Check a store: its file, every record, every message against its id, every blob against its hash.
 
     Files that belong to no blob are reported, and deleted only with `clear`: after a loss they may be all that is left.
     """
