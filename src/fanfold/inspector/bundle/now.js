@@ -1,7 +1,7 @@
 // Now: the view row by row, what fills the window, the frame, pins and notes.
-import { html, useContext, useState, useEffect } from "./vendor/htm-preact.js";
+import { html, useState, useEffect } from "./vendor/htm-preact.js";
 import { ask, download, exportAddress, session } from "./api.js";
-import { Bar, Chip, Live, LongList, Marked, Message, Picture, Wait, hue, label, many, number, percent, dollars, plain, to, useAsk, useChange } from "./parts.js";
+import { Bar, Chip, LongList, PAGE, Marked, Message, Picture, Wait, hue, label, many, number, percent, dollars, plain, to, useAsk, useChange } from "./parts.js";
 
 // What the model did, or what this answers.
 const Done = ({ of }) => (of ? html`<span class="done">${plain(of)}</span> ` : null);
@@ -18,16 +18,17 @@ export function Row({ row, largest, open }) {
 }
 
 export function Rows({ name, told, request, open, chosen }) {
-  const { tick } = useContext(Live);
   const query = request === undefined ? {} : { request };
-  const fetchPage = (offset, limit) => ask(session(name, "view"), { ...query, offset, limit }).then((found) => found.rows);
-  return html`<${LongList} key=${name} name=${"Rows of the view"} total=${told.total} high=${58} mark=${tick + ":" + (request ?? "now")} fetchPage=${fetchPage} chosen=${(row) => row.id === chosen}
+  // The first rows came with what is told of the view; what lies further down is asked for when it is needed.
+  const fetchPage = (offset, limit) => (offset ? ask(session(name, "view"), { ...query, offset, limit }).then((found) => found.rows) : Promise.resolve(told.rows));
+  const mark = [told.tip, told.version, told.tokens, request].join(":");
+  return html`<${LongList} key=${name} name=${"Rows of the view"} total=${told.total} high=${58} mark=${mark} fetchPage=${fetchPage} chosen=${(row) => row.id === chosen}
     empty="Nothing was said yet." row=${(row) => html`<${Row} row=${row} largest=${told.largest} open=${() => open(row.id)} />`} />`;
 }
 
 export function Now({ name, chosen }) {
   const asked = useAsk(session(name));
-  const view = useAsk(session(name, "view"), { limit: 1 });
+  const view = useAsk(session(name, "view"), { limit: PAGE });
   const [words, setWords] = useState("");
   const [hits, setHits] = useState(null);
   const change = useChange(name);

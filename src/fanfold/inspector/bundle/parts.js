@@ -110,13 +110,14 @@ function useHeight(ref) {
 }
 
 // Only the rows that can be seen are in the page, whatever their number; pages of them are fetched as they are needed.
+export const PAGE = 100;
 export function LongList({ total, high, fetchPage, mark, row, name, empty, chosen }) {
   const box = useRef(null);
   const [top, setTop] = useState(0);
   const [pages, setPages] = useState({});
   const wanted = useRef({});
   const height = useHeight(box);
-  const SIZE = 100, NEAR = 10;
+  const SIZE = PAGE, NEAR = 10;
   // A browser draws nothing beyond some 33 million pixels, so a longer list is scrolled in larger steps.
   const span = Math.min(total * high, 15e6);
   const scale = total * high > span ? (total * high - height) / (span - height) : 1;

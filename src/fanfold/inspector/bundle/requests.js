@@ -1,7 +1,7 @@
 // Requests: one with its exact body, cache and bill; and all of them as a time line.
 import { html, useContext, useState, useRef, useEffect } from "./vendor/htm-preact.js";
 import { ask, session } from "./api.js";
-import { KINDS, Live, LongList, Picture, Wait, clock, dollars, hue, label, many, number, plain, to, useAsk } from "./parts.js";
+import { KINDS, Live, LongList, PAGE, Picture, Wait, clock, dollars, hue, label, many, number, plain, to, useAsk } from "./parts.js";
 import { Rows, Detail } from "./now.js";
 
 const CAUSES = {
@@ -147,7 +147,7 @@ export function TimeLine({ name, at }) {
   const requests = asked.value || [];
   const fills = useFills(name, requests.length, filled);
   const now = Math.min(requests.length - 1, at === undefined || at === "" ? (chosen ?? requests.length - 1) : chosen ?? Number(at));
-  const view = useAsk(requests.length ? session(name, "view") : null, { request: now, limit: 1 });
+  const view = useAsk(requests.length ? session(name, "view") : null, { request: now, limit: PAGE });
   if (!asked.value || !told.value) return html`<${Wait} of=${asked.error ? asked : told} />`;
   if (!requests.length) return html`<h1>No request went out yet</h1><p class="lead">The time line begins with the first one.</p>`;
   const one = requests[now];
