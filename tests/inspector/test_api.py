@@ -16,6 +16,8 @@ import fanfold
 from fanfold.cli.app import fanfold as command
 from fanfold.inspector.values import brief_call
 from fanfold.stores.sqlite import SQLite
+from fanfold.strategies.elide import elide
+from fanfold.testing import called, replied, response
 from tests.inspector.world import ROWS, Page, Visitor, open_worked
 
 
@@ -236,6 +238,33 @@ def test_a_call_is_told_by_its_tool_and_what_it_was_given() -> None:
     assert brief_call(fanfold.Call("c1", "read", json.dumps({"path": "x" * 200}))) == f"read {'x' * 60}…"
     assert brief_call(fanfold.Call("c1", "read", "no JSON")) == "read"
     assert brief_call(fanfold.Call("c1", "read", "[1]")) == "read"
+
+
+def test_what_was_shortened_and_then_folded_is_brought_back_at_once(store: SQLite) -> None:
+    chat = fanfold.open("run", store=store, model="gpt-5.2", window=4_000, strategy=elide(keep=1))
+    chat.say("Watch the disk.")
+    for step in range(9):
+        chat.receive(
+            response(replied("", called(f"c{step}", "look", "{}")), prompt=chat.request().sent.tokens)
+        )
+        chat.answer(f"c{step}", f"disk {step}\n" + "\n".join(ROWS.splitlines()[-30:]))
+    chat.request()
+    rows = chat.view().rows[1:5]
+    output = rows[1].id
+    assert chat.edits()[0].decision.by == "auto"
+    made = chat.fold(tuple(row.id for row in rows), "Looked.")
+    chat.close()
+    with Page(store) as page:
+        visitor = page.enter()
+        dry = visitor.tell("run", "undo", edit=made.id, dry_run=True)
+        assert dry["says"][-1].startswith("2 of these messages had been shortened before")
+        assert visitor.ask(f"sessions/run/edits/{made.id}")["shortened"] == 2
+        told = visitor.ask(f"sessions/run/entries/{output}")
+        assert (told["hidden_by"], told["back"]["through"]) == (made.id, True)
+        visitor.tell("run", "undo", **told["back"])
+        told = visitor.ask(f"sessions/run/entries/{output}")
+        assert (told["hidden_by"], told["back"]) == (None, None)
+        assert "row 399" in str(visitor.ask(f"sessions/run/rows/{output}")["messages"])
 
 
 def test_what_filled_the_window_is_told_of_past_requests(store: SQLite) -> None:

@@ -86,8 +86,8 @@ def test_a_message_is_found_and_brought_back_by_keyboard_alone() -> None:
         hidden.wait_for()
         hidden.focus()
         sight.keyboard.press("Enter")
-        sight.get_by_role("heading", name=f"Summary: edit {edit.id}").wait_for()
-        assert sight.get_by_label("Before").get_by_text("row 399").count()
+        sight.get_by_role("heading", name="The model does not see this message").wait_for()
+        assert sight.locator("main").get_by_text("row 399").count()
         sight.get_by_role("button", name="Bring it back …").focus()
         sight.keyboard.press("Enter")
         confirm = sight.get_by_role("dialog").get_by_role("button", name="Bring it back", exact=True)
@@ -99,7 +99,7 @@ def test_a_message_is_found_and_brought_back_by_keyboard_alone() -> None:
         assert chat.view().row(edit.id) is None
         back.focus()
         sight.keyboard.press("Enter")
-        sight.get_by_text("It stands.").wait_for()
+        sight.get_by_role("heading", name="The model does not see this message").wait_for()
         assert chat.view().row(edit.id) is not None
 
 

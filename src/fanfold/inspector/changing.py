@@ -8,7 +8,7 @@ from typing import Any
 from fanfold.core.errors import BadInput
 from fanfold.core.record import TokenUsage
 from fanfold.inspector.desk import Seat
-from fanfold.inspector.looking import Inquiry
+from fanfold.inspector.looking import Inquiry, shortened_under
 from fanfold.session.preview import Preview
 from fanfold.session.stored import opening_of, summary_of
 from fanfold.tokens.models import lookup
@@ -59,13 +59,27 @@ def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
             f"{owner} owns this history and would send it all again. Go back in {owner} itself, or fork the session."
         )
     args, kwargs = ARGUMENTS[verb](asked)
+    short = _count_shortened(seat, args[0]) if verb == "undo" else 0
     told = seat.chat.preview(verb, *args, **kwargs)
     if not asked.body.get("dry_run"):
         getattr(seat.chat, verb)(*args, **kwargs)
     found = describe_preview(told)
     if verb == "release":
         found["says"].append("From now on it may be shortened again by itself. Pin it to keep it as it is.")
+    if short:
+        found["says"].append(
+            f"{short:,} of these messages had been shortened before, and stay so: bring those back one by one."
+        )
     return {"dry_run": bool(asked.body.get("dry_run")), **found}
+
+
+def _count_shortened(seat: Seat, edit: str | None) -> int:
+    """How many parts of what an edit hides are shortened by earlier edits, too."""
+    past = seat.chat.edits()
+    found = next((one for one in past if one.decision.id == edit), None)
+    if found is None or found.kind not in ("fold", "drop"):
+        return 0
+    return len(shortened_under(past, seat.chat.why(found.decision.id).hides))
 
 
 def describe_preview(told: Preview) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from io import BytesIO
 from itertools import islice
 from typing import Any
@@ -193,10 +193,13 @@ def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         raise NotFound(f"{asked.rest[0][:40]!r} is no message, or it was erased.")
     row = view.row(why.entry)
     hidden = why.shown_by or (row.why[-1] if row is not None and row.was is not None else None)
-    made = {one.decision.id: one.decision for one in seat.chat.edits()}
+    past = seat.chat.edits()
+    made = {one.decision.id: one.decision for one in past}
     cover = view.row(why.shown_by) if why.shown_by is not None else None
+    under = shortened_under(past, (why.entry,), by=("auto",)) if cover is not None else []
     return {
         "id": why.entry,
+        "back": {"edit": under[-1] if under else hidden, "through": bool(under)} if hidden else None,
         "hidden_by": hidden,
         "hidden_with": cover.count if cover is not None else 1,
         "on_path": row is not None or why.shown_by is not None,
@@ -205,6 +208,20 @@ def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "message": describe_message(message, why.entry, view.kept, asked.number("most", LONG), seat.calls),
         "why": why,
     }
+
+
+def shortened_under(
+    past: Sequence[PastEdit], entries: Collection[str], by: Collection[str] = ("auto", "pass")
+) -> list[str]:
+    """The edits that shortened a part of these messages before a later edit hid them whole."""
+    return [
+        one.decision.id
+        for one in past
+        if isinstance(one.decision.edit, Elide)
+        and one.decision.edit.entry in entries
+        and one.decision.by in by
+        and one.fate in ("covered", "stands")
+    ]
 
 
 def _say_why(row: Row | None, view: View, made: Mapping[str, Decision], hidden: str | None) -> str:
@@ -295,6 +312,7 @@ def edit(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         **_edit(found),
         "part": found.decision.edit.part if isinstance(found.decision.edit, Elide) else None,
         "covered": covered,
+        "shortened": len(shortened_under(chat.edits(), why.hides)) if found.kind in ("fold", "drop") else 0,
         "total": len(why.hides),
         "offset": start,
         "shows": [describe_message(one, most=most) for one in shown_by(found.decision)],
@@ -460,7 +478,7 @@ def search(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
                         "role": message.role,
                         "hidden_by": hidden,
                         "text": text[max(0, at - 80) : at + 160],
-                        "kind": kind_of(row),
+                        "kind": kind_of(row) if row.id == id else message.role,
                     }
                 )
             if len(found) >= _HITS:

@@ -97,7 +97,7 @@ export function Edit({ name, id }) {
     else location.hash = to(name, "message", line.entries[0]);
   };
   return html`<h1>${WHAT[edit.kind]}: edit ${edit.id}</h1>
-    <p class="lead">Made by ${by(edit)}${why(edit)}${edit.time ? ", " + clock(edit.time) : ""}. ${LEADS[edit.fate]} ${edit.before ? "The window went from " + number(edit.before) + " to " + number(edit.after) + " tokens." : ""}</p>
+    <p class="lead">Made by ${by(edit)}${why(edit)}${edit.time ? ", " + clock(edit.time) : ""}. ${LEADS[edit.fate]} ${edit.fate === "undone" && edit.shortened ? many(edit.shortened, "output") + (edit.shortened === 1 ? " of it is" : " of it are") + " still shortened by earlier edits. " : ""}${edit.before ? "The window went from " + number(edit.before) + " to " + number(edit.after) + " tokens." : ""}</p>
     <div class="buttons">${buttonsFor(edit, change)}<a class="button quiet" href=${to(name, "hidden")}>All edits</a>${edit.under ? html`<a class="button quiet" href=${to(name, "edit", edit.under)}>It lies under ${edit.under}</a>` : null}</div>
     <div class="halves">
       <section aria-label="Before"><h2>Before: ${many(edit.total, "message")}</h2>

@@ -78,7 +78,7 @@ function Hits({ hits, name, words }) {
   if (hits[0]?.error) return html`<p class="alarm" role="alert">${hits[0].error}</p>`;
   return html`<p class="remark" role="status">${hits.length ? many(hits.length, "message") + " found" : "Nothing was found."}</p>
     ${hits.map((hit) => html`<div class="card ${hit.hidden_by ? "off" : ""}"><div><div class="meta"><${Chip} kind=${hit.kind} />${hit.hidden_by ? html`<span class="tag">hidden by ${hit.hidden_by}</span>` : html`<span class="tag on">in view</span>`}</div><p class="quote" dir="auto"><${Marked} text=${hit.text} words=${words} /></p></div>
-      <div class="buttons"><a class="button quiet" href=${hit.hidden_by ? to(name, "edit", hit.hidden_by) : to(name, "now", hit.entry)}>${hit.hidden_by ? "See why" : "Show"}</a></div></div>`)}`;
+      <div class="buttons"><a class="button quiet" href=${hit.hidden_by ? to(name, "message", hit.entry) : to(name, "now", hit.entry)}>${hit.hidden_by ? "See why" : "Show"}</a></div></div>`)}`;
 }
 
 function ForkForm({ name, change }) {
@@ -96,10 +96,10 @@ export function Recorded({ name, id }) {
   const asked = useAsk(session(name, "entries/" + encodeURIComponent(id)));
   const change = useChange(name);
   if (!asked.value) return html`<${Wait} of=${asked} />`;
-  const { message, tokens, hidden_by: edit, hidden_with: count, says, on_path: here } = asked.value;
+  const { message, tokens, back, hidden_by: edit, hidden_with: count, says, on_path: here } = asked.value;
   return html`<h1>${edit ? "The model does not see this message" : here ? "The model sees this message" : "This message is on another path"}</h1>
     <p class="lead">${says} ${edit ? html`<a href=${to(name, "edit", edit)}>Look at edit ${edit}</a>` : null}</p>
-    <div class="buttons">${edit ? html`<button onClick=${() => change("undo", { edit }, count > 1 ? "Bring it back, with the " + many(count - 1, "other message") + " of " + edit : "Bring it back", "Bring it back")}>Bring it back …</button>` : here ? html`<a class="button quiet" href=${to(name, "now", id)}>Show it in the window</a>` : null}
+    <div class="buttons">${edit ? html`<button onClick=${() => change("undo", back, count > 1 ? "Bring it back, with the " + many(count - 1, "other message") + " of " + edit : "Bring it back", "Bring it back")}>Bring it back …</button>` : here ? html`<a class="button quiet" href=${to(name, "now", id)}>Show it in the window</a>` : null}
       ${here && !edit ? html`<button class="quiet" onClick=${() => change("pin", { what: id }, "Pin this message", "Pin it")}>Pin …</button>` : null}</div>
     <section><h2>As it was recorded</h2><div class="meta"><span>${label(message.role)}</span><span>${number(tokens)} tokens</span><code>${id.slice(0, 12)}</code></div><${Message} message=${message} name=${name} /></section>`;
 }
