@@ -10,7 +10,7 @@ from collections import ChainMap
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -350,7 +350,7 @@ def story_of(old: Span, view: View, past: Past) -> Story:
         later=tuple(
             chain.from_iterable(chapters[row.id].items for row in view.rows[at:] if row.id not in taken)
         ),
-        refs=ChainMap(dict(past.given), dict(view.refs or {})) if past.given else view.refs or {},
+        refs=_both(past.given, view.refs or {}),
         root=past.root,
         plain=past.plain,
         sayings=sayings[-_ITEMS:],
@@ -359,6 +359,11 @@ def story_of(old: Span, view: View, past: Past) -> Story:
             text for row in old.rows if row.kind == "fold" and (text := story_in(unsealed(row) or ""))
         ),
     )
+
+
+def _both(given: Mapping[str, str], known: Mapping[str, str]) -> Mapping[str, str]:
+    """References of a plan and of the log, looked at without a copy: a long session has thousands."""
+    return ChainMap(dict(given), cast("dict[str, str]", known)) if given else known
 
 
 def names_of(old: Span, view: View, past: Past, room: int) -> Iterator[tuple[str, str]]:
