@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from fanfold.text.patterns import pattern
 
 _TAG = pattern(r"<([A-Za-z][\w:.-]{0,60})(?:\s[^<>]{0,400})?>")
+_CLOSING = pattern(r"</([A-Za-z][\w:.-]{0,60})>")
 _SPEECH = (
     "task tasks user user_query userquery user_request userrequest user_prompt user_input userinput user_message "
     "usermessage human request query question prompt instruction instructions goal goals objective objectives feedback "
@@ -26,6 +27,10 @@ _PAGES = (
 )
 _MARKUP = frozenset(_PAGES.split())
 """Tags of pages; in one line, somebody talks about them."""
+_CUT = pattern(
+    r"file|attach|content|context|document|output|result|resource|snippet|transcript|remind|notif|observ", 2
+)
+"""In the name of a tag that is never closed, because what stands in it was cut: the rest is material."""
 _HEADINGS = (
     (r"^-{3,} ?Content from referenced files ?-{3,}[ \t]*$", r"^-{3,} ?End of content ?-{3,}[ \t]*$"),
     (
@@ -34,12 +39,14 @@ _HEADINGS = (
         r"^(?:Question|Query|User|Human|Task|Request|質問|依頼)[ \t]*[:：]",
     ),
     (
-        r"\A\s*(?:(?:Tool|Function|Command|Execution|Code|Terminal|Shell)(?: call| use)? (?:results?|outputs?|response)"
-        r"(?: (?:of|for|from) [^\n:]{1,200})?[ \t]*:|\[(?:Tool|Function)(?: use| call| result)?: ?[^\]\n]{1,100}\]|"
+        r"\A\s*(?:(?:Tool|Function|Command|Execution|Code|Cell|Terminal|Shell)(?: call| use)? "
+        r"(?:results?|outputs?|response)(?: (?:of|for|from) [^\n:]{1,200})?[ \t]*:|"
+        r"\[(?:Tool|Function)(?: use| call| result)?: ?[^\]\n]{1,100}\]|"
         r"Output of [^\n:]{1,200}:[ \t]*$|exitcode: -?\d+ \(|\[Current state starts here\]|"
         r"Called the \w+ tool with the)",
         None,
     ),
+    (r"^-{3,} ?(?:Forwarded|Original) message ?-{3,}[ \t]*$", None),
     (r"\A\s*(?:\w+ hook (?:feedback|blocking error|additional context)\b|\[SYSTEM NOTIFICATION\b)", None),
 )
 """Headings behind which material stands, each with what ends it; None: nothing does."""
@@ -59,7 +66,7 @@ def set_apart(text: str) -> Iterator[tuple[str, bool]]:
 
 def _spans(text: str) -> list[tuple[int, int]]:
     """Where material stands, from the first place on; what begins within another is a part of it."""
-    found = [*_tagged(text)] if "</" in text else []
+    found = [*_tagged(text)] if "<" in text else []
     for opening, closing in _BOUNDS:
         if start := opening.search(text):
             ends = [one.start() for one in closing.finditer(text, start.end())] if closing else []
@@ -68,8 +75,16 @@ def _spans(text: str) -> list[tuple[int, int]]:
 
 
 def _tagged(text: str) -> Iterator[tuple[int, int]]:
+    """Where tags hold material; a tag within another is a part of it."""
+    closed = {tag[1]: tag.start() for tag in _CLOSING.finditer(text)}
+    at = 0
     for tag in _TAG.finditer(text):
-        name = tag[1]
-        end = text.rfind(f"</{name}>", tag.end()) if name.lower() not in _SPOKEN else -1
+        name, end = tag[1], closed.get(tag[1], -1)
+        if tag.start() < at or name.lower() in _SPOKEN:
+            continue
+        if end < tag.end():
+            cut = _CUT.search(name) and not text[: tag.start()].rpartition("\n")[2].strip()
+            end = len(text) if cut else -1
         if end >= 0 and not (name.lower() in _MARKUP and "\n" not in text[tag.end() : end]):
             yield tag.end(), end
+            at = end
