@@ -1,12 +1,17 @@
 """What it costs to stand between: the gateway beside a bare pass-through on the same stack, in CPU per request.
 
-Both get the same requests in turns: a body of 100 KB that is answered whole, and one that is answered by 41 events.
+All get the same requests in turns: a body of 100 KB that is answered whole, and one that is answered by 41 events.
 The upstream is a process of its own. Bodies are written without spaces, as all SDKs do. Every history is new to the
 gateway once, and grows by two messages a request.
+
+    python bench/gateway.py                  # beside a bare pass-through
+    python bench/gateway.py peers            # and beside LiteLLM and Headroom, in environments of their own
+    python bench/gateway.py growth 100000    # memory after so many requests
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
@@ -14,19 +19,22 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import uvicorn
 
+ROOT = Path(__file__).resolve().parent.parent
 EVENTS = 41
 REQUESTS = 60
 ROUNDS = 5
-WHOSE = ((0, 0), (0, 1), (1, 0), (1, 1))
-"""CPU and first byte of the bare pass-through, then those of the gateway."""
+AT_ONCE = 200
+MEMORY = 32 << 20
+"""What live sessions may take while growth is measured: so little that it is full soon."""
+PEERS = {"litellm": "litellm[proxy]", "headroom": "headroom-ai[proxy]"}
 SAID = "".join(f"word {number} " for number in range(EVENTS - 1))
 """What a stream says; a client sends it again as it heard it."""
 
@@ -100,37 +108,88 @@ class Bare:
 
 
 def serve(what: str, port: int, address: str) -> None:
-    """Be one of the three processes."""
-    app: Any = upstream if what == "upstream" else Bare(address) if what == "bare" else gateway(address)
+    """Be one of the servers."""
+    app: Any = upstream if what == "upstream" else Bare(address)
     uvicorn.run(app, port=port, http="httptools", ws="none", log_level="error", access_log=False)
 
 
-def gateway(address: str) -> Any:
-    """The gateway, with a store in a file as usual."""
-    from fanfold.gateway.app import Gateway  # late: the others do not pay for it
-    from fanfold.gateway.settings import ServeSettings
+def command_of(what: str, port: int, address: str, folder: Path) -> list[str]:
+    """How a server is started; the gateway as everybody starts it."""
+    if what in ("upstream", "bare"):
+        return [sys.executable, str(Path(__file__).resolve()), "serve", what, str(port), address]
+    if what.startswith("gateway"):
+        (folder / "fanfold.toml").write_text(
+            f"[serve]\nmemory = {MEMORY}\n" if what == "gateway-small" else ""
+        )
+        told = [
+            "--port",
+            str(port),
+            "--store",
+            f"sqlite:{folder}/bench.db",
+            "--upstream",
+            f"openai={address}",
+        ]
+        window = ["--window", "32k"] if what == "gateway-32k" else []
+        return [sys.executable, "-m", "fanfold", "serve", *told, *window]
+    bin = ROOT / ".venv-peers" / f"gateway-{what}" / "bin"
+    if what == "litellm":
+        listed = {
+            "model_name": "gpt-5.2",
+            "litellm_params": {"model": "openai/gpt-5.2", "api_base": f"{address}/v1"},
+        }
+        listed["litellm_params"]["api_key"] = "none"
+        (folder / "config.yaml").write_text(json.dumps({"model_list": [listed]}))
+        return [
+            str(bin / "litellm"),
+            "--config",
+            str(folder / "config.yaml"),
+            "--port",
+            str(port),
+            "--telemetry",
+            "False",
+        ]
+    told = ["--port", str(port), "--openai-api-url", f"{address}/v1", "--no-rate-limit", "--no-telemetry"]
+    return [str(bin / "headroom"), "proxy", *told]
 
-    return Gateway(ServeSettings(store=f"sqlite:{mkdtemp()}/bench.db", upstreams={"openai": address}))
+
+class Served:
+    """A server in a process of its own."""
+
+    def __init__(self, pid: int, port: int, up: float) -> None:
+        self.pid, self.port = pid, port
+        self.up = up
+        """Seconds until it answered."""
+        self.costs: dict[bool, tuple[float, float]] = {}
+        """CPU and first byte, in milliseconds a request; whole and streamed."""
 
 
 @contextmanager
-def process(what: str, address: str = "") -> Iterator[tuple[int, int]]:
-    """A server in a process of its own: its id and its port."""
+def process(what: str, address: str = "") -> Iterator[Served]:
+    """A server, until it is no longer needed."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    file = str(Path(__file__).resolve())
-    started = subprocess.Popen([sys.executable, file, "serve", what, str(port), address])
-    try:
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port)).close()
-                break
-            except OSError:
-                time.sleep(0.05)
-        yield started.pid, port
-    finally:
-        started.terminate()
-        started.wait()
+    with TemporaryDirectory() as folder:
+        began = time.perf_counter()
+        command = command_of(what, port, address, Path(folder))
+        quiet = (
+            {}
+            if what in ("upstream", "bare")
+            else {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        )
+        started = subprocess.Popen(command, cwd=folder, env={**os.environ, "HOME": folder}, **quiet)  # type: ignore[call-overload]
+        try:
+            while True:
+                try:
+                    socket.create_connection(("127.0.0.1", port)).close()
+                    break
+                except OSError:
+                    if started.poll() is not None:
+                        raise RuntimeError(f"{what} ended with {started.returncode}") from None
+                    time.sleep(0.01)
+            yield Served(started.pid, port, time.perf_counter() - began)
+        finally:
+            started.terminate()
+            started.wait()
 
 
 def cpu(pid: int) -> float:
@@ -157,16 +216,26 @@ def ask(port: int, history: list[Any], streams: bool) -> float:
     return first
 
 
-def measure(pid: int, port: int, streams: bool, seed: str) -> tuple[float, float]:
+def measure(served: Served, streams: bool, seed: str) -> tuple[float, float]:
     """CPU and time to the first byte, in milliseconds a request."""
     history: list[Any] = [{"role": "user", "content": f"{seed} {'x y z ' * 40}{n}"} for n in range(400)]
-    ask(port, history, streams)
-    before, firsts = cpu(pid), []
+    ask(served.port, history, streams)
+    before, firsts = cpu(served.pid), []
     for number in range(REQUESTS):
         said = {"role": "assistant", "content": SAID if streams else "Yes."}
         history += [said, {"role": "user", "content": f"And {number}?"}]
-        firsts.append(ask(port, history, streams))
-    return (cpu(pid) - before) / REQUESTS, sorted(firsts)[REQUESTS // 2]
+        firsts.append(ask(served.port, history, streams))
+    return (cpu(served.pid) - before) / REQUESTS, sorted(firsts)[REQUESTS // 2]
+
+
+def compare(servers: dict[str, Served]) -> None:
+    """Measure all servers in turns. Whatever else runs on the machine only adds: the least is nearest to the truth."""
+    for streams in (False, True):
+        for n in range(ROUNDS):
+            for name, served in servers.items():
+                known = served.costs.get(streams, (1e9, 1e9))
+                new = measure(served, streams, f"{name}{streams}{n}")
+                served.costs[streams] = (min(known[0], new[0]), min(known[1], new[1]))
 
 
 def memory(pid: int) -> float:
@@ -174,30 +243,136 @@ def memory(pid: int) -> float:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def at_once(port: int, count: int) -> tuple[int, float]:
+    """So many streams at the same time: how many went wrong, and the seconds that all took."""
+    import aiohttp
+
+    tool = {"type": "function", "function": {"name": "grep", "parameters": {"type": "object"}}}
+    whole = b"".join(STREAM)
+
+    async def one(client: Any, number: int) -> bool:
+        said = [{"role": "user", "content": f"stream {number} {'x y z ' * 400}"}]
+        body = {"model": "gpt-5.2", "messages": said, "tools": [tool], "stream": True}
+        data, kind = json.dumps(body, separators=(",", ":")), {"content-type": "application/json"}
+        address = f"http://127.0.0.1:{port}/v1/chat/completions"
+        async with client.post(address, data=data, headers=kind) as answer:
+            return bool(answer.status == 200 and await answer.read() == whole)
+
+    async def every() -> list[Any]:
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as client:
+            return await asyncio.gather(
+                *(one(client, number) for number in range(count)), return_exceptions=True
+            )
+
+    began = time.perf_counter()
+    told = asyncio.run(every())
+    return sum(each is not True for each in told), time.perf_counter() - began
+
+
+def edited(served: Served) -> tuple[float, float]:
+    """CPU milliseconds a request where every one is reduced: of the gateway, and of merge and request alone."""
+    import fanfold
+
+    outputs = [
+        "\n".join(f"src/m{n}_{line}.py:{line}: found {n * line}" for line in range(400)) for n in range(60)
+    ]
+    tool = {"type": "function", "function": {"name": "grep", "parameters": {"type": "object"}}}
+    history: list[Any] = [{"role": "user", "content": "Where is the bug?"}]
+    ours, alone, count = 0.0, 0.0, 0
+    with (
+        TemporaryDirectory() as folder,
+        fanfold.open(
+            "alone", model="gpt-5.2", window=32_000, store=f"sqlite:{folder}/alone.db", tools=[tool]
+        ) as chat,
+    ):
+        for n, output in enumerate(outputs):
+            call = {
+                "id": f"call_{n}",
+                "type": "function",
+                "function": {"name": "grep", "arguments": f'{{"n":{n}}}'},
+            }
+            history += [
+                {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": f"call_{n}", "content": output},
+            ]
+            before, began = cpu(served.pid), time.process_time()
+            ask(served.port, history, False)
+            spent, began = cpu(served.pid) - before, time.process_time()
+            chat.merge({"model": "gpt-5.2", "messages": history, "tools": [tool]})
+            chat.request()
+            if n >= 20:
+                ours, alone, count = ours + spent, alone + 1_000 * (time.process_time() - began), count + 1
+    return ours / count, alone / count
+
+
+def growth(requests: int) -> None:
+    """Memory of the gateway while very many requests pass, of ever new conversations."""
+    with process("upstream") as source, process("gateway-small", f"http://127.0.0.1:{source.port}") as ours:
+        done, marks = 0, []
+        while done < requests:
+            history: list[Any] = [{"role": "user", "content": f"conversation {done} {'x y z ' * 100}"}]
+            for number in range(20):
+                ask(ours.port, history, bool(number % 2))
+                said = {"role": "assistant", "content": SAID if number % 2 else "Yes."}
+                history += [said, {"role": "user", "content": f"And {number}?"}]
+                done += 1
+            if done % max(20, requests // 10) < 20:
+                marks.append(memory(ours.pid))
+                print(f"gateway growth  {done:>7,} requests  {marks[-1]:.0f} MB", flush=True)
+
+
 def main() -> None:
     """Print the figures."""
-    with process("upstream") as (_, source):
-        address = f"http://127.0.0.1:{source}"
-        with process("bare", address) as bare, process("gateway", address) as ours:
-            idle = memory(bare[0]), memory(ours[0])
-            for streams, what in ((False, "json"), (True, "stream")):
-                pairs = [
-                    (measure(*bare, streams, f"b{n}"), measure(*ours, streams, f"{what}{n}"))
-                    for n in range(ROUNDS)
-                ]
-                # Whatever else runs on the machine only adds: the least is the nearest to the truth.
-                plain, first, cost, our_first = (
-                    min(pair[who][what_of] for pair in pairs) for who, what_of in WHOSE
-                )
+    with ExitStack() as stack:
+        source = stack.enter_context(process("upstream"))
+        address = f"http://127.0.0.1:{source.port}"
+        servers = {
+            name: stack.enter_context(process(name, address)) for name in ("bare", "gateway", *wanted())
+        }
+        bare, ours = servers["bare"], servers["gateway"]
+        idle = {name: memory(served.pid) for name, served in servers.items()}
+        compare({"direct": source, **servers})
+        for streams, what in ((False, "json"), (True, "stream")):
+            for name, served in servers.items():
+                (cost, first), plain = served.costs[streams], bare.costs[streams][0]
+                more = first - source.costs[streams][1]
                 print(
-                    f"gateway {what:6}  {cost:5.1f} ms CPU a request, {cost / plain:4.1f} × a bare pass-through; "
-                    f"first byte {our_first:.1f} ms, bare {first:.1f} ms"
+                    f"{name:8} {what:6}  {cost:5.1f} ms CPU a request, {cost / plain:4.1f} × a bare pass-through; "
+                    f"first byte {first:.1f} ms, {more:.1f} more than direct"
                 )
-            print(f"gateway idle    {idle[1]:.0f} MB, bare {idle[0]:.0f} MB")
+        for name, served in servers.items():
+            wrong, took = at_once(served.port, AT_ONCE)
+            print(f"{name:8} {AT_ONCE} streams at once: {wrong} went wrong, {took:.1f} s")
+        for name, served in servers.items():
+            print(
+                f"{name:8} idle {idle[name]:.0f} MB, up after {served.up:.1f} s ({served.up - bare.up:+.1f} s)"
+            )
+        reduced, alone = edited(stack.enter_context(process("gateway-32k", address)))
+        print(
+            f"gateway  edited  {reduced:5.1f} ms CPU a request; merge and request alone {alone:.1f} ms, "
+            f"so {reduced - alone:.1f} ms more"
+        )
+        assert ours.pid
+
+
+def wanted() -> list[str]:
+    """The peers to measure, each in an environment that is made here once."""
+    if sys.argv[1:2] != ["peers"]:
+        return []
+    for name, package in PEERS.items():
+        place = ROOT / ".venv-peers" / f"gateway-{name}"
+        if not (place / ".installed").exists():
+            subprocess.run([sys.executable, "-m", "venv", place], check=True)
+            subprocess.run([place / "bin" / "pip", "install", "--quiet", package], check=True)
+            (place / ".installed").touch()
+    return list(PEERS)
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["serve"]:
-        serve(sys.argv[2], int(sys.argv[3]), sys.argv[4])
-    else:
-        main()
+    match sys.argv[1:]:
+        case ["serve", what, port, address]:
+            serve(what, int(port), address)
+        case ["growth", *count]:
+            growth(int(*count) if count else 20_000)
+        case _:
+            main()

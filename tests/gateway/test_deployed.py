@@ -3,6 +3,7 @@
 import configparser
 import json
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from fanfold.gateway.app import Gateway
 from fanfold.gateway.settings import ServeSettings, check_settings
 from fanfold.testing.provider import Provider, Turn
+from tests.gateway.gate import Upstream
 
 ROOT = Path(__file__).parent.parent.parent
 DEPLOY = ROOT / "deploy"
@@ -99,6 +101,43 @@ def test_the_application_reads_its_settings_where_no_server_says_that_it_starts(
     asyncio.run(call())
     assert sent[0]["status"] == 200
     assert app.settings.port == 4999
+
+
+@pytest.mark.slow
+def test_settings_are_read_again_and_running_replies_end(tmp_path, port):
+    settings = tmp_path / "fanfold.toml"
+    pieces = [b'data: {"n": %d}\n\n' % n for n in range(30)]
+    with Upstream(pieces, headers={"content-type": "text/event-stream"}, delay=0.1) as upstream:
+        told = f'[serve]\nport = {port}\nstore = "memory"\nupstreams = {{openai = "{upstream.url}"}}\n'
+        settings.write_text(told)
+        process = subprocess.Popen([sys.executable, "-m", "fanfold", "serve"], cwd=tmp_path)
+        try:
+            wait_for(port, process)
+            assert called(port, "team.internal") == 421
+            settings.write_text(told + 'hosts = ["team.internal"]\n')
+            process.send_signal(signal.SIGHUP)
+            for _ in range(100):
+                time.sleep(0.05)
+                if called(port, "team.internal") == 200:
+                    break
+            assert called(port, "team.internal") == 200
+            connection = HTTPConnection("127.0.0.1", port, timeout=20)
+            connection.request("POST", "/v1/chat/completions", BODY, {"content-type": "application/json"})
+            answer = connection.getresponse()
+            begun = answer.read(10)
+            process.send_signal(signal.SIGTERM)
+            assert begun + answer.read() == b"".join(pieces)
+            process.wait(20)
+            with pytest.raises(ConnectionRefusedError):
+                called(port, "127.0.0.1")
+        finally:
+            process.kill()
+
+
+def called(port, host):
+    connection = HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request("GET", "/healthz", headers={"host": host})
+    return connection.getresponse().status
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not there")

@@ -122,3 +122,4 @@ def test_a_request_may_ask_to_be_passed_through():
         _, headers, _ = gate.post("/v1/chat/completions", body)
         assert headers["x-fanfold-session"]
         assert headers["x-fanfold-edits"] == "0"
+        assert headers["x-fanfold-tokens-before"] == headers["x-fanfold-tokens"] != "0"

@@ -56,7 +56,7 @@ class Gateway:
         self.settings, self.keys = settings, Keys(settings)
         self.journal = Journal(journal_path(settings.store, settings.journal))
         if settings.manage and self.conversations is None:
-            self.conversations = Conversations(settings.store)
+            self.conversations = Conversations(settings.store, settings.memory)
         # Another key may mean another tenant: whoever looks comes in anew.
         if self.inspection is not None:
             self.inspection.close()
@@ -90,6 +90,8 @@ class Gateway:
             if event["type"] == "lifespan.startup":
                 if self._given is None:
                     self._read_settings()
+                if self.conversations is not None:
+                    await WORK.run(self.conversations.warm)
                 await send({"type": "lifespan.startup.complete"})
             else:
                 if self.inspection is not None:

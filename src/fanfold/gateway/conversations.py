@@ -13,8 +13,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from fanfold.config.defaults import meter_for
 from fanfold.core.errors import BadInput
-from fanfold.core.view import View
+from fanfold.core.message import user
+from fanfold.core.view import Row, View
 from fanfold.dialects.dialect import LIMITS, Reply, reply_limit
 from fanfold.dialects.gemini.rest import rest_body
 from fanfold.dialects.http.events import wire_bytes
@@ -42,12 +44,14 @@ from fanfold.gateway.keys import Holder
 from fanfold.gateway.responses import is_kept
 from fanfold.gateway.shelf import Shelf
 from fanfold.session.cache import CacheUse
-from fanfold.session.pool import Lease, Pool
+from fanfold.session.pool import MEMORY, Lease, Pool
 from fanfold.session.request import SentRequest
 from fanfold.session.session import Session
 from fanfold.session.threads import Threads
 
 WORK = Threads("gateway", 8)
+_COMMON = "gpt-5.2"
+"""A model with the vocabulary by which OpenAI's and Anthropic's are counted; others are read when one comes."""
 _KEPT_NAMES = 10_000
 _KEPT_ROUNDS = 200
 _SMALL = 2
@@ -84,6 +88,8 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens of what is sent."""
     edits: int
     """How many edits shape it."""
+    whole: int = 0
+    """About the tokens of the client's own request."""
     hidden: frozenset[str] = frozenset()
     """The model's tools that the client knows nothing of: calls to them are answered here."""
     spent: int | None = None
@@ -92,6 +98,7 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     def headers(self) -> Headers:
         """What the client is told about it."""
         told = {"session": self.name, "tokens": str(self.after), "edits": str(self.edits)}
+        told["tokens-before"] = str(self.whole)
         return [
             (f"x-fanfold-{name}".encode(), value.encode("latin-1", "replace")) for name, value in told.items()
         ]
@@ -100,8 +107,8 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
 class Conversations:
     """The sessions of one store, for many tenants."""
 
-    def __init__(self, store: str) -> None:
-        self.pool = Pool(store, recall=False)
+    def __init__(self, store: str, memory: int = MEMORY) -> None:
+        self.pool = Pool(store, memory=memory, recall=False)
         self._names: OrderedDict[tuple[str, str, str], str] = OrderedDict()
         """The session that each claim and first message led to."""
         self._seen: OrderedDict[tuple[str, str], dict[str, tuple[int, str]]] = OrderedDict()
@@ -245,8 +252,7 @@ class Conversations:
         with self._lease(name, holder, request) as chat:
             may = may_recall(request)
             view, clip = chat.view(), self._clip(name, holder)
-            edited = bool(edits_in(view))
-            self._guard(name, holder, view)
+            edited = bool(self._edits(name, holder, view))
             hides = edited or _defers(holder, request)
             rounds = self._rounds_in(chat, holder, request) if hides else {}
             whole = msgspec.structs.replace(given, body=put_back(given, rounds))
@@ -257,9 +263,12 @@ class Conversations:
                 recalls, merged = True, chat.merge(with_recall_tools(whole))
             return self._write(chat, name, holder, request, merged.params, recalls)
 
-    def _guard(self, name: str, holder: Holder, view: View) -> None:
-        if (holder.tenant, name) not in self._guarded and shows_erased(view):
+    def _edits(self, name: str, holder: Holder, view: View) -> set[str]:
+        """The edits that shape what is sent; where one of them stands for something erased, the session is guarded."""
+        shaped = shaped_rows(view)
+        if any(row.kind == "entry" and row.messages[0].wire is None for row in shaped):
             self._guarded.add((holder.tenant, name))
+        return {edit for row in shaped for edit in (row.why or (row.id,))}
 
     def refused(self, managed: Managed, error: Mapping[str, Any]) -> Managed | None:
         """The provider said that it is too long: what to send instead, if anything can be left out."""
@@ -289,8 +298,7 @@ class Conversations:
         given = {key: value for key, value in params.items() if key not in request_fields() | _UNSAID}
         sent = chat.request(**_with_room(given, holder.window))
         view = chat.view()
-        self._guard(name, holder, view)
-        edits = edits_in(view)
+        edits = self._edits(name, holder, view)
         # What a client leaves to a server's memory is sent in full: the provider need not have stored it.
         hidden = hidden_tools(request, sent, recalls=recalls)
         changed = edits or hidden or expand(request)[0].body.get("previous_response_id") is not None
@@ -365,6 +373,10 @@ class Conversations:
             use = chat.cache()
         return use if use.broken is not None and use.again else None
 
+    def warm(self) -> None:
+        """Read what the first request would wait for: the vocabulary that most models are counted by."""
+        meter_for(None, _COMMON).message(user("Hello."))
+
     def close(self) -> None:
         """Close all sessions, and the store."""
         self.pool.close()
@@ -412,24 +424,18 @@ def _listed(messages: list[Any]) -> bytes:
     return wire_bytes(messages)[1:-1] + b"," if messages else b""
 
 
-def edits_in(view: View) -> set[str]:
-    """The edits because of which something else is sent than the client sent.
+def shaped_rows(view: View) -> list[Row]:
+    """The rows because of which something else is sent than the client sent.
 
     Repairs alone are none: what a provider takes from the client directly, it takes from the gateway, too. What was
     erased is one: of all that clients and providers say, it alone has no wire form.
     """
     # Every row of every request is looked at, so nothing is made for those that are as they came.
-    shaped = [
+    return [
         row
         for row in view.rows
         if row.was is not None or row.kind in _SHAPED or None in [message.wire for message in row.messages]
     ]
-    return {edit for row in shaped for edit in (row.why or (row.id,))}
-
-
-def shows_erased(view: View) -> bool:
-    """Whether a stub stands in a view: of what stands there as it was said, it alone has no wire form."""
-    return any(row.kind == "entry" and row.messages and row.messages[0].wire is None for row in view.rows)
 
 
 def compose(request: HttpRequest, sent: Mapping[str, Any]) -> dict[str, Any]:

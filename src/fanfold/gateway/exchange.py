@@ -101,7 +101,7 @@ async def serve_asked(
         return
     try:
         managed = await manage(gateway, exchange, asked)
-        own: Headers = managed.headers()
+        own: Headers = []
     except Unmanaged as reason:
         managed, own = None, [(b"x-fanfold-bypassed", str(reason).encode("latin-1", "replace"))]
         account.bypassed = str(reason)
@@ -111,9 +111,8 @@ async def serve_asked(
         await pass_on(response, client, own)
         await client.end()
         return
-    note_managed(account, exchange, managed)
     response, managed, said = await ask_until_it_fits(gateway, exchange, managed)
-    note_managed(account, exchange, managed)
+    managed = note_managed(account, exchange, managed)
     if response.status != 200:
         await pass_on(response, client, managed.headers(), said=said)
         await client.end()
@@ -152,11 +151,12 @@ class Listener:
                 self._account.bill(reply.usage)
 
 
-def note_managed(account: Exchanged, exchange: Exchange, managed: Managed) -> None:
+def note_managed(account: Exchanged, exchange: Exchange, managed: Managed) -> Managed:
     """Note what is sent, and about how long the client's own request is."""
     sent = len(managed.body) if managed.body is not None else len(exchange.body)
     account.session, account.tokens, account.edits = managed.name, managed.after, managed.edits
     account.whole = round(managed.after * max(1.0, len(exchange.body) / max(1, sent)))
+    return msgspec.structs.replace(managed, whole=account.whole)
 
 
 # Read

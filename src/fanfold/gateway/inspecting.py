@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from fanfold.gateway.client import Client
+from fanfold.gateway.conversations import WORK
 from fanfold.gateway.headers import get
 from fanfold.gateway.safety import Refused, check_request
 from fanfold.gateway.settings import PROVIDERS, ServeSettings
-from fanfold.inspector.app import PREFIX, WORK, Inspector
-from fanfold.inspector.safety import Doors, Grant
+from fanfold.inspector.safety import PREFIX, Doors, Grant
 
 if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway
+    from fanfold.inspector.app import Inspector
 
 LINK = f"{PREFIX}link"
 
@@ -53,6 +54,8 @@ class Inspection:
         await self._inspector(scope, receive, send)
 
     def _make(self) -> Inspector:
+        from fanfold.inspector.app import Inspector  # late: the gateway starts without it, and few look
+
         gateway = self._gateway
         assert gateway.conversations is not None  # nothing is inspected where nothing is managed
         made = Inspector(

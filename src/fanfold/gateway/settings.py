@@ -27,6 +27,7 @@ from fanfold.config.settings_file import File, read_file, register
 from fanfold.core.errors import BadInput, BadSetting, unknown
 from fanfold.dialects.registry import DIALECTS, DialectName
 from fanfold.gateway.safety import LOOPBACK
+from fanfold.session.pool import MEMORY
 
 PROVIDERS = {
     "anthropic": "https://api.anthropic.com",
@@ -71,6 +72,8 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     hosts: tuple[str, ...] = ()
     """Further names under which the gateway may be called."""
     max_body: int = _MOST_BODY
+    memory: int = MEMORY
+    """About so many bytes live sessions may take; those that were not used for longest are closed first."""
     inspector: Literal["write", "read", "off"] = "write"
     """Whether a browser finds the inspector at `/`, and whether it may change something."""
     models: dict[str, str] = {}
@@ -159,8 +162,8 @@ def check_settings(settings: ServeSettings) -> None:
         )
     if not 0 <= settings.port <= 65_535:
         raise BadSetting(f"A port is a number up to 65535, not {settings.port}.")
-    if settings.max_body < 1:
-        raise BadSetting("max_body is a number of bytes above zero.")
+    if min(settings.max_body, settings.memory) < 1:
+        raise BadSetting("max_body and memory are numbers of bytes above zero.")
     holders: list[ServeSettings | VirtualKey] = [settings, *settings.keys.values()]
     for holder in holders:
         strategy_of(holder)

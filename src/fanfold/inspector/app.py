@@ -21,14 +21,13 @@ from fanfold.inspector.answer import NOBODY, NOTEBOOK, Denied, HttpAnswer, answe
 from fanfold.inspector.desk import Desk
 from fanfold.inspector.looking import Inquiry, list_sessions, search_all
 from fanfold.inspector.routes import answer_read, answer_trial, answer_write, status_of
-from fanfold.inspector.safety import MOST_BODY, Doors, Grant
+from fanfold.inspector.safety import MOST_BODY, PREFIX, Doors, Grant
 from fanfold.inspector.trying import PolicyTrials
 from fanfold.replay.page import look
 from fanfold.session.threads import Threads
 from fanfold.stores.store import Store
 
 _LOG = getLogger("fanfold.inspector")
-PREFIX = "/inspector/"
 _MEDIA = {
     "html": "text/html",
     "js": "text/javascript",

@@ -17,6 +17,7 @@ import msgspec
 
 from fanfold.inspector.answer import Denied, Headers
 
+PREFIX = "/inspector/"
 LOOPBACK = frozenset(("localhost", "127.0.0.1", "::1"))
 WRITING = b"x-fanfold-inspector"
 """The header that every write brings."""
