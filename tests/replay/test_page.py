@@ -205,3 +205,15 @@ def test_numbers_at_an_axis_are_round() -> None:
     assert ticks((1.0, 158.0), 5) == [50, 100, 150]
     assert [round(tick, 1) for tick in ticks((0.7, 1.0), 5)] == [0.7, 0.8, 0.9, 1.0]
     assert ticks((0.0, 1.0), 0) == []
+
+
+def test_both_tables_fit_a_phone_without_being_scrolled(played: list[Played], tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text(page(played, totals(played), 2_500), encoding="utf-8")
+    with opened(path.as_uri(), viewport={"width": 390, "height": 844}) as seen:
+        for place in ("#policies", "#trail"):
+            box = seen.page.locator(f"{place} .wide").first
+            assert box.evaluate("one => one.scrollWidth <= one.clientWidth"), place
+            assert box.evaluate("one => one.scrollHeight <= one.clientHeight"), place
+        cell = seen.page.locator("#trail td").first
+        assert cell.evaluate("one => getComputedStyle(one, '::before').content") == f'"{KINDS[0]}"'

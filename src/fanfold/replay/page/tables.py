@@ -16,20 +16,23 @@ def trail_table(scores: Mapping[str, Score], hues: Mapping[str, str]) -> str:
     if all(score.trail.mean is None for score in scores.values()):
         return "<p>No request had to be reduced.</p>"
     head = "".join(f"<th scope=col>{escape(kind)}</th>" for kind in ("", *KINDS, "mean"))
-    rows = [f"<tr>{head}</tr>", *(_trail_row(name, score, hues[name]) for name, score in scores.items())]
-    return f"<div class=wide><table class=trail>{''.join(rows)}</table></div>"
+    rows = "".join(_trail_row(name, score, hues[name]) for name, score in scores.items())
+    top = f"<thead><tr>{head}</tr></thead>"
+    return f"<div class=wide><table class=trail>{top}<tbody>{rows}</tbody></table></div>"
 
 
 def _trail_row(name: str, score: Score, hue: str) -> str:
     trail = score.trail
-    cells = "".join(map(_bar, (*map(trail.share, KINDS), trail.mean)))
+    shares = zip((*KINDS, "mean"), (*map(trail.share, KINDS), trail.mean), strict=True)
+    cells = "".join(_bar(kind, share) for kind, share in shares)
     return f'<tr class="{hue}"><th scope=row><i></i>{escape(name)}</th>{cells}</tr>'
 
 
-def _bar(share: float | None) -> str:
+def _bar(kind: str, share: float | None) -> str:
+    name = f'data-name="{escape(kind)}"'  # a phone shows it beside the share, instead of a head
     if share is None:
-        return "<td>–</td>"
-    return f'<td>{share:.0%}<span class=bar><b style="width:{share:.1%}"></b></span></td>'
+        return f"<td {name}>–</td>"
+    return f'<td {name}>{share:.0%}<span class=bar><b style="width:{share:.1%}"></b></span></td>'
 
 
 MOST = 40
