@@ -22,6 +22,7 @@ from fanfold import (
     Covered,
     DoesNotFit,
     Drop,
+    Fold,
     Gone,
     Hooks,
     Image,
@@ -441,24 +442,27 @@ def test_a_reduction_that_brought_little_is_tried_again_after_a_rewind() -> None
     assert tried == [640, 600]
 
 
+class Counting:
+    """A meter that keeps what it weighed."""
+
+    name = "counting"
+    overhead = 0
+
+    def __init__(self) -> None:
+        self.weighed: list[str] = []
+
+    def text(self, text: str) -> int:
+        return len(text) // 4
+
+    def message(self, message: Message) -> int:
+        self.weighed.append(message.text)
+        return self.text(message.text)
+
+    def frame(self, frame: Any) -> int:
+        return 0
+
+
 def test_each_message_is_weighed_once_however_many_requests_are_made() -> None:
-    class Counting:
-        name = "counting"
-        overhead = 0
-
-        def __init__(self) -> None:
-            self.weighed: list[str] = []
-
-        def text(self, text: str) -> int:
-            return len(text) // 4
-
-        def message(self, message: Message) -> int:
-            self.weighed.append(message.text)
-            return self.text(message.text)
-
-        def frame(self, frame: Any) -> int:
-            return 0
-
     meter = Counting()
     chat = opened(300, meter=meter)
     for number in range(50):
@@ -468,6 +472,21 @@ def test_each_message_is_weighed_once_however_many_requests_are_made() -> None:
     chat.view()
     told = [text for text in meter.weighed if text.startswith(("question", "answer"))]
     assert len(told) == len(set(told)) == 100
+
+
+def test_what_a_reduction_shows_is_weighed_once() -> None:
+    def brief(view: View, budget: Budget) -> list[Fold]:
+        return [Fold(view.oldest(leaving=0).covers, "Told in brief.")]
+
+    meter = Counting()
+    chat = opened(300, meter=meter, strategy=brief)
+    for number in range(20):
+        chat.say(long(f"question {number}", 10))
+        chat.receive(reply(says(long(f"answer {number}", 10))))
+    chat.say("And now?")
+    chat.request()
+    assert chat.view().rows[0].kind == "fold"
+    assert meter.weighed.count("Told in brief.") == 1
 
 
 # ── learning from bills ──

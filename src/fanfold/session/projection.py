@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
+from operator import is_
 from types import MappingProxyType
 from typing import Any
 
@@ -34,7 +35,14 @@ class Projection:
         self._torn = False
         """Whether taking something in was broken off, so that what is here may lack it."""
         self._view: View | None = None
+        self._drafted: tuple[Record, Sequence[Row], Sequence[Row]] | None = None
+        """A record that a draft led to, the rows that the draft began with, and those that it left."""
+        self._layout = Layout(log, scale, None, self.weights)
         self._rebuild(None)
+
+    def expect(self, record: Record, before: Sequence[Row], after: Sequence[Row]) -> None:
+        """Take over the rows that a draft made, once its decisions are recorded: every edit is applied once."""
+        self._drafted = (record, before, after)
 
     def view(self) -> View:
         """The view at the head, now."""
@@ -128,6 +136,11 @@ class Projection:
                     self._step(head)
                 elif head != self._tip:
                     self._rebuild(head)
+            case Edited() if self._drafted is not None and self._is_as_drafted(record):
+                last = self._layout
+                self._layout = Layout(self.log, self.scale, None, self.weights)
+                self._layout.rows, self._layout.shadowed = list(self._drafted[2]), last.shadowed
+                self._layout.frame, self._drafted = last.frame, None
             case Edited(decisions=decisions):
                 for decision in decisions:
                     if isinstance(decision.edit, Pin):
@@ -140,6 +153,13 @@ class Projection:
             case _:
                 self._rebuild(self.log.head)
         return None
+
+    def _is_as_drafted(self, record: Record) -> bool:
+        """Whether a draft made this record from just these rows, none of them pinned or brought back."""
+        drafted, rows = self._drafted, self._layout.rows
+        if drafted is None or drafted[0] is not record or self.log.lasting:
+            return False
+        return len(rows) == len(drafted[1]) and all(map(is_, rows, drafted[1]))
 
     def _step(self, id: str) -> None:
         self.depth[id] = len(self.path)
