@@ -93,6 +93,8 @@ class Deferral:
 
         The tool that a request forces the model to call is loaded for it.
         """
+        if not frame.tools:
+            return None
         catalog, left_out = self._read(frame)
         if not catalog.waiting:
             return None

@@ -121,7 +121,9 @@ def prepare(state: State, max_tokens: int | None, context: str | None, params: M
     adopt_after_edits(state)
     offer = _check_tools(state, given.params)
     context = told_at_the_end(state, sendable(context) if context else None)
-    extra = given.weight + _weigh_context(state, context) + _weigh_forced(state, given.params)
+    extra = given.weight + _weigh_forced(state, given.params)
+    if context:
+        extra += state.gauge.message(user(context))
     view, limits = _view(state), state.limits(given.reply)
     return Request(
         params=given.params,
@@ -191,12 +193,8 @@ def _check_tools(state: State, params: Mapping[str, Any]) -> Offer:
 
 def weigh_extra(state: State, context: str | None, params: Mapping[str, Any]) -> Weight:
     """What is sent beside rows and frame weighs: the context of one request, and the parameters."""
-    told = state.gauge.params(params) if params else NOTHING
-    return told + _weigh_context(state, context) + _weigh_forced(state, params)
-
-
-def _weigh_context(state: State, context: str | None) -> Weight:
-    return state.gauge.message(user(context)) if context else NOTHING
+    told = state.gauge.message(user(context)) if context else NOTHING
+    return told + (state.gauge.params(params) if params else NOTHING) + _weigh_forced(state, params)
 
 
 def _weigh_forced(state: State, params: Mapping[str, Any]) -> Weight:
