@@ -35,14 +35,14 @@ class Projection:
         self._torn = False
         """Whether taking something in was broken off, so that what is here may lack it."""
         self._view: View | None = None
-        self._drafted: tuple[Record, Sequence[Row], Sequence[Row]] | None = None
-        """A record that a draft led to, the rows that the draft began with, and those that it left."""
+        self._drafted: tuple[Sequence[Decision], View, View] | None = None
+        """Decisions that are about to be recorded, the view that they were made on, and what they made of it."""
         self._layout = Layout(log, scale, None, self.weights)
         self._rebuild(None)
 
-    def expect(self, record: Record, before: Sequence[Row], after: Sequence[Row]) -> None:
-        """Take over the rows that a draft made, once its decisions are recorded: every edit is applied once."""
-        self._drafted = (record, before, after)
+    def expect(self, decisions: Sequence[Decision], before: View, after: View) -> None:
+        """Take over what a draft made of a view, once its decisions are recorded: every edit is applied once."""
+        self._drafted = (decisions, before, after)
 
     def view(self) -> View:
         """The view at the head, now."""
@@ -136,10 +136,10 @@ class Projection:
                     self._step(head)
                 elif head != self._tip:
                     self._rebuild(head)
-            case Edited() if self._drafted is not None and self._is_as_drafted(record):
+            case Edited(decisions=decisions) if self._drafted is not None and self._is_drafted(decisions):
                 last = self._layout
                 self._layout = Layout(self.log, self.scale, None, self.weights)
-                self._layout.rows, self._layout.shadowed = list(self._drafted[2]), last.shadowed
+                self._layout.rows, self._layout.shadowed = list(self._drafted[2].rows), last.shadowed
                 self._layout.frame, self._drafted = last.frame, None
             case Edited(decisions=decisions):
                 for decision in decisions:
@@ -154,12 +154,13 @@ class Projection:
                 self._rebuild(self.log.head)
         return None
 
-    def _is_as_drafted(self, record: Record) -> bool:
-        """Whether a draft made this record from just these rows, none of them pinned or brought back."""
-        drafted, rows = self._drafted, self._layout.rows
-        if drafted is None or drafted[0] is not record or self.log.lasting:
+    def _is_drafted(self, decisions: Sequence[Decision]) -> bool:
+        """Whether a draft made just these decisions on just these rows, none of them pinned or brought back."""
+        made, before, _ = self._drafted or ((), None, None)
+        if before is None or self.log.lasting or len(made) != len(decisions):
             return False
-        return len(rows) == len(drafted[1]) and all(map(is_, rows, drafted[1]))
+        same = len(before.rows) == len(self._layout.rows) and all(map(is_, before.rows, self._layout.rows))
+        return same and all(map(is_, made, decisions))
 
     def _step(self, id: str) -> None:
         self.depth[id] = len(self.path)

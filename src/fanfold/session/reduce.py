@@ -179,9 +179,9 @@ def _commit(state: State, reduction: Reduction, outcome: Outcome, trigger: Trigg
     if not decisions:
         return _fail(outcome, MOVED)
     before = state.view().tokens  # what was said meanwhile is no part of what this plan saved
-    state.commit(
-        decisions, (reduction.start, reduction.draft.view) if decisions is outcome.decisions else None
-    )
+    if decisions is outcome.decisions:
+        state.projection.expect(decisions, reduction.start, reduction.draft.view)
+    state.commit(decisions)
     return replace(outcome, decisions=decisions, before=before, after=state.view().tokens)
 
 

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
-from operator import is_
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import replace
@@ -338,8 +337,8 @@ class State:
         self.commit((decision,))
         return self.log.decisions[decision.id]
 
-    def commit(self, decisions: Sequence[Decision], draft: tuple[View, View] | None = None) -> None:
-        """Record decisions as one plan, and the references they gave out. `draft`: what they made of which view."""
+    def commit(self, decisions: Sequence[Decision]) -> None:
+        """Record decisions as one plan, and the references they gave out."""
         # A note knows whether what stands before it was sent already.
         timed = [
             replace(one, edit=replace(one.edit, late=True))
@@ -347,10 +346,7 @@ class State:
             else one
             for one in decisions
         ]
-        edited = Edited(tuple(timed), self.terms.clock())
-        if draft is not None and all(map(is_, timed, decisions)):
-            self.projection.expect(edited, draft[0].rows, draft[1].rows)
-        self.write(edited)
+        self.write(Edited(tuple(timed), self.terms.clock()))
         self.write(*shelved(self.log, decisions))
         self.void_bill()
 

@@ -36,6 +36,7 @@ _IDENTIFIER = pattern(
 _MAIL = pattern(r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{0,64}\w", re.ASCII)
 _DIGITS = b"0123456789"
 _NO_DIGITS = bytes(set(range(256)) - set(_DIGITS + b"\n"))
+_NO_SIGNS = bytes(set(range(256)) - set(_DIGITS + b"/.\\-\n"))
 _LONGEST = 200
 _HEAD, _TAIL = 60_000, 20_000
 """Characters of a text that are read, from each end: what looking for names costs is bounded."""
@@ -65,8 +66,13 @@ def names_among(text: str) -> dict[str, int]:
 
 
 def may_hold_names(text: str) -> str:
-    """The words of a text, each once, but for plain ones: no name is one, and what is left is read much faster."""
-    return " ".join([word for word in dict.fromkeys(text.split()) if not word.isalpha()])
+    """The words of a text, each once, but for those that no name can be in: what is left is read much faster."""
+    words = [word for word in dict.fromkeys(text.split()) if not word.isalpha()]
+    # A name has a digit, a slash or a dot; a uuid may do with its four dashes.
+    signs = lines_of(words, None, _NO_SIGNS)
+    return " ".join(
+        [word for word, found in zip(words, signs, strict=True) if found.strip(b"-") or len(found) > 3]
+    )
 
 
 def hard_to_guess(name: str) -> bool:
