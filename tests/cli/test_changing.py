@@ -89,3 +89,13 @@ def test_a_fold_that_cannot_be_made_changes_nothing(run: Run, store: str) -> Non
     assert "name the older one first" in ran.err
     with fanfold.open("run", model="gpt-4o", store=store) as chat:
         assert chat.stats()["edits"] == 0
+
+
+def test_an_edit_under_another_one_is_undone_by_an_option_of_the_command(run: Run, store: str) -> None:
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert run("fold", "run", ids[1], ids[2], "It looked.").code == 0
+    assert run("fold", "run", ids[0], "e1", "It began.").code == 0
+    assert run("undo", "run", "e1").err == (
+        "fanfold: e1 is covered by e2. Undo that first, or give --through to undo both.\n"
+    )
+    assert run("undo", "run", "e1", "--through").code == 0
