@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PureWindowsPath
+from typing import Any
 
 import pytest
 
@@ -23,6 +25,8 @@ ONLY_POSIX = {
 ONLY_POSIX_MODULES = {"fcntl", "pwd", "grp", "resource", "termios", "tty", "pty", "syslog", "posix", "uvloop"}
 ONLY_POSIX_METHODS = {"add_signal_handler", "remove_signal_handler"}
 GUARDS = ("hasattr", "platform", "os.name", "find_spec")
+BINARY = 0x8000
+"""What `os.O_BINARY` is on Windows."""
 RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{name}{n}" for name in ("COM", "LPT") for n in range(1, 10))}
 
 
@@ -118,6 +122,38 @@ def test_files_that_a_store_makes_have_names_that_windows_takes(name: str, tmp_p
     made = [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")]
     assert len(made) > 1
     assert [path for path in made if not is_windows_name(path)] == []
+
+
+def test_outputs_are_kept_under_the_rules_that_windows_has_for_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """No folder can be opened, nothing is renamed to a name that is taken, and some flags do not exist."""
+    real_open, real_rename = os.open, os.rename
+
+    def open_file(path: Any, flags: int, mode: int = 0o777, **rest: Any) -> int:
+        if not rest and os.path.isdir(path):  # rmtree, with its own rules, gives more
+            raise PermissionError(13, "Permission denied", str(path))
+        if ".blobs" in str(path) and not rest:
+            assert flags & BINARY, "it would write a carriage return before every line feed"
+        return real_open(path, flags & ~BINARY, mode, **rest)
+
+    def rename(one: Any, other: Any, **rest: Any) -> None:
+        if os.path.exists(other):
+            raise FileExistsError(17, "File exists", str(other))
+        real_rename(one, other, **rest)
+
+    monkeypatch.setattr(os, "open", open_file)
+    monkeypatch.setattr(os, "rename", rename)
+    monkeypatch.setattr(os, "O_BINARY", BINARY, raising=False)
+    for flag in ("O_DIRECTORY", "O_NOFOLLOW", "O_CLOEXEC"):
+        monkeypatch.delattr(os, flag)
+    with fanfold.open("run", store=f"sqlite:{tmp_path}/agent.db", window=50_000, tools=[]) as chat:
+        for id in ("c1", "c2"):
+            chat.say("Look")
+            chat.add({"role": "assistant", "tool_calls": [_call(id)]})
+            chat.answer(id, "line\n" * 500_000)
+        assert chat.output("o2").lines(500_000, 1) == ["line"]
+        chat.erase("o1", "asked to")
 
 
 def _call(id: str) -> dict[str, object]:

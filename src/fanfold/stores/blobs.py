@@ -166,7 +166,10 @@ class BlobFiles(Spool):
         """A new file for a blob that is not whole yet."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.folder / f"{_UNFINISHED}{secrets.token_hex(8)}"
-        return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        binary = getattr(
+            os, "O_BINARY", 0
+        )  # without it, Windows puts a carriage return before every line feed
+        return path, os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o600)
 
     def bring(self, path: Path, tenant: str, id: str) -> None:
         """It is there already."""
@@ -184,8 +187,9 @@ class BlobFiles(Spool):
         place = self.path(tenant, id)
         with self.named_failures():
             place.parent.mkdir(mode=0o700, exist_ok=True)
-            path.rename(place)
-            for folder in (place.parent, self.folder):  # a name is kept for good when its folder is
+            path.replace(place)
+            # A name is kept for good when its folder is. Windows opens no folders, and has no flag for it.
+            for folder in (place.parent, self.folder) if hasattr(os, "O_DIRECTORY") else ():
                 file = os.open(folder, os.O_RDONLY)
                 try:
                     os.fsync(file)
