@@ -1,5 +1,5 @@
 // All sessions of a tenant: how full each window is, what it cost, and who came from whom. And a search over everything.
-import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { html, useState } from "./vendor/htm-preact.js";
 import { ask } from "./api.js";
 import { Bar, Marked, Wait, ago, dollars, many, number, percent, to, useAsk } from "./parts.js";
 
@@ -32,11 +32,6 @@ export function Sessions() {
   const [words, setWords] = useState("");
   const [found, setFound] = useState(null);
   const [most, setMost] = useState(STEP);
-  useEffect(() => {
-    const more = () => window.innerHeight + window.scrollY > document.body.scrollHeight - 600 && setMost((n) => n + STEP);
-    window.addEventListener("scroll", more, { passive: true });
-    return () => window.removeEventListener("scroll", more);
-  }, []);
   if (!asked.value) return html`<${Wait} of=${asked} />`;
   const sessions = asked.value;
   const told = (one) => [one.name, one.client, one.model].join(" ").toLowerCase().includes(words.toLowerCase());
