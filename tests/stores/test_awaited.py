@@ -17,6 +17,7 @@ from conftest import drop
 from fanfold import AsyncSession, Pool, Postgres, StoreFailed
 from fanfold.stores import fibers
 from fanfold.stores.fibers import FiberLock
+from fanfold.stores.loops import pool_class
 from postgres_server import PostgresServer, running
 
 Connect = Callable[..., Postgres]
@@ -230,6 +231,27 @@ def test_a_loop_that_ends_in_the_middle_tears_nothing(url: str, schema: str, con
     assert said.replace("broken off", "", 1) == "firstlast"
     pool.close()
     assert fanfold.doctor(store).healthy
+
+
+def test_a_loop_ends_while_its_pool_connects(url: str) -> None:
+    """A worker of the pool that is cancelled while it connects must not go on: the loop would wait for it for ever."""
+    connecting = threading.Event()
+
+    async def never_ready(connection: object) -> None:
+        connecting.set()
+        await asyncio.sleep(3_600)
+
+    async def break_off() -> None:
+        pool = pool_class()(url, min_size=1, configure=never_ready, open=False)
+        await pool.open(wait=False)
+        while not connecting.is_set():
+            await asyncio.sleep(0.01)
+
+    thread = threading.Thread(target=lambda: asyncio.run(break_off()), daemon=True)
+    thread.start()
+    thread.join(20)
+    assert connecting.is_set()
+    assert not thread.is_alive()
 
 
 def test_tasks_and_threads_share_a_session_of_a_pool(connect: Connect) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakSet
 
@@ -57,6 +58,37 @@ class AwaitedConnection:
     def transaction(self) -> AbstractContextManager[object]:
         """All inside is one transaction."""
         return entered(self.awaited.transaction())
+
+
+@cache
+def pool_class() -> type[psycopg_pool.AsyncConnectionPool[Any]]:
+    """psycopg's pool, with workers that end when they are cancelled.
+
+    `asyncio.run` cancels all tasks at its end, and waits for them. A worker of psycopg that is cancelled while it
+    connects takes that for a failed connection and goes on (seen in psycopg-pool 3.3.3): the program would never end.
+    """
+    from psycopg_pool import AsyncConnectionPool
+
+    class EndingPool(AsyncConnectionPool[Any]):
+        @classmethod
+        async def worker(cls, q: Any) -> None:
+            await super().worker(_TasksOfAWorker(q))  # type: ignore[arg-type]
+
+    return EndingPool
+
+
+class _TasksOfAWorker(NamedTuple):
+    """The queue that a worker takes its tasks from, for as long as nobody has cancelled it."""
+
+    tasks: asyncio.Queue[Any]
+
+    async def get(self) -> Any:
+        from asyncio import CancelledError, current_task
+
+        worker = current_task()
+        if worker is not None and worker.cancelling():
+            raise CancelledError
+        return await self.tasks.get()
 
 
 class AwaitedPool:

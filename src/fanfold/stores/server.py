@@ -234,7 +234,7 @@ class DatabaseServer:
         """The pool of the running event loop. Here too, one connection comes first."""
         from asyncio import get_running_loop
 
-        from fanfold.stores.loops import AwaitedPool, connected_alone
+        from fanfold.stores.loops import AwaitedPool, connected_alone, pool_class
 
         loop = get_running_loop()
         if found := self._find_pool(loop):
@@ -246,7 +246,7 @@ class DatabaseServer:
             with self._named_failures(), connected_alone(connecting) as connection:
                 self._migrate(connection)
             make = partial(
-                self._pools.AsyncConnectionPool,
+                pool_class(),
                 self._info,
                 kwargs={"autocommit": True},
                 min_size=1,
