@@ -25,7 +25,9 @@ def prefixes(agent: Agent, requests: list[Any]) -> list[bool]:
 
 
 @each
-@pytest.mark.parametrize("count", [10, 94, 400])
+@pytest.mark.parametrize(
+    "count", [pytest.param(10, marks=pytest.mark.slow), 94, pytest.param(400, marks=pytest.mark.slow)]
+)
 def test_an_agent_finds_and_calls_its_tools_and_nothing_is_refused(kind: type[Sdk], count: int) -> None:
     agent = Agent(kind, count, seed=count)
     provider = agent.run()
