@@ -14,7 +14,12 @@ from click.testing import CliRunner
 
 import fanfold
 from fanfold.cli.app import fanfold as command
+from fanfold.inspector.changing import change
+from fanfold.inspector.desk import Seat
+from fanfold.inspector.looking import Inquiry
 from fanfold.inspector.values import brief_call
+from fanfold.session.preview import Preview
+from fanfold.session.session import Session
 from fanfold.stores.sqlite import SQLite
 from fanfold.strategies.elide import elide
 from fanfold.testing import called, replied, response
@@ -165,6 +170,37 @@ def test_each_change_is_what_its_dry_run_said(store: SQLite, verb: str, fields: 
         done = visitor.tell("run", verb, **fields)
         assert (done["before"], done["after"]) == (dry["before"], dry["after"])
         assert visitor.ask("sessions/run/view")["tokens"] == dry["after"]
+
+
+class Shared(Session):
+    """A session in which somebody else always says something between a preview and the change."""
+
+    def preview(self, verb: str | None = None, *args: Any, **options: Any) -> Preview:
+        told = super().preview(verb, *args, **options)
+        self.note("theirs", "made meanwhile")
+        return told
+
+
+def test_what_is_taken_back_is_the_change_itself_and_not_what_somebody_else_made(store: SQLite) -> None:
+    chat = open_worked(store)
+    state = store.tenant("default").states["run"]
+    asked = Inquiry(tenant="default", name="run", rest=("pin",), body={"what": chat.view().rows[0].id})
+    (made,) = change(Seat(Shared(state), state), asked)["decisions"]
+    assert made.id == next(iter(chat.pins()))
+
+
+def test_a_session_that_was_closed_and_opened_again_is_looked_at_as_it_is(store: SQLite) -> None:
+    chat = open_worked(store)
+    with Page(store) as page:
+        visitor = page.enter()
+        assert visitor.ask("sessions/run")["live"]
+        chat.close()
+        chat = fanfold.open("run", store=store)
+        chat.say("Said after it was opened again.")
+        told = visitor.ask("sessions/run")
+        assert (told["live"], told["head"]) == (True, chat.head)
+        chat.close()
+        assert not visitor.ask("sessions/run")["live"]
 
 
 def test_a_fork_an_erasure_and_an_export(store: SQLite) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 import fanfold
+from fanfold.inspector.trial import TrialQuestion
+from fanfold.inspector.trying import PolicyTrial
 from fanfold.stores.memory import Memory
+from fanfold.transcripts import Conversation
 from tests.inspector.world import Page, Visitor, open_worked
 
 DIALECTS = {"anthropic": "claude-opus-4-5", "gemini": "gemini-2.5-pro", "openai.responses": "gpt-5.2"}
@@ -72,7 +75,18 @@ def test_a_trial_can_be_cancelled_and_belongs_to_its_session() -> None:
         visitor.tell("other", "cancel", status=404, trial=begun["trial"])
         ended = visitor.tell("run", "cancel", trial=begun["trial"])
         assert (ended["cancelled"], ended["running"]) == (True, False)
+        assert visitor.tell("run", "cancel", trial=begun["trial"]) == ended
         assert wait(visitor)["results"] is None
+        for wrong in ([], "1", None):
+            assert "number" in visitor.tell("run", "cancel", status=400, trial=wrong)["error"]
+
+
+def test_why_a_trial_died_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    trial = PolicyTrial(1, ("default", "run"), TrialQuestion(cast("Conversation", None), ()))
+    while trial.running:
+        time.sleep(0.05)
+    assert "log" in trial.error
+    assert "ValidationError" in caplog.text
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from fanfold.core.edit import Decision
 from fanfold.core.errors import BadInput
 from fanfold.core.record import TokenUsage
 from fanfold.inspector.desk import Seat
@@ -61,9 +62,11 @@ def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     args, kwargs = ARGUMENTS[verb](asked)
     short = _count_shortened(seat, args[0]) if verb == "undo" else 0
     told = seat.chat.preview(verb, *args, **kwargs)
-    if not asked.body.get("dry_run"):
-        getattr(seat.chat, verb)(*args, **kwargs)
     found = describe_preview(told)
+    if not asked.body.get("dry_run"):
+        done = getattr(seat.chat, verb)(*args, **kwargs)
+        made = done if isinstance(done, tuple) else (done,)
+        found["decisions"] = [one for one in made if isinstance(one, Decision)]
     if verb == "release":
         found["says"].append("From now on it may be shortened again by itself. Pin it to keep it as it is.")
     if short:

@@ -15,6 +15,7 @@ from fanfold.core.errors import Closed, Moved, StoreFailed
 from fanfold.core.message import Call
 from fanfold.session.cache import CacheUse
 from fanfold.session.session import Session
+from fanfold.session.state import State
 from fanfold.session.stored import StoredSessions, calls_of
 from fanfold.stores.store import Store, Tenant
 
@@ -57,14 +58,19 @@ def _refuse(*_: object, **__: object) -> Any:
 class Seat:
     """One session that is looked at."""
 
-    def __init__(self, chat: Session, store: Store, *, live: bool) -> None:
-        self.chat, self.store, self.live = chat, store, live
+    def __init__(self, chat: Session, state: State | None) -> None:
+        self.chat, self.state = chat, state
         self.lock = threading.RLock()
         self.uses: dict[int, CacheUse] = {}
         """What requests read from the cache, of those that were billed: it does not change any more."""
         self.pictures: dict[int, dict[str, Any]] = {}
         """What filled the window in requests that were looked at: that does not change either."""
         self._calls: tuple[str | None, dict[str, Call]] = (None, {})
+
+    @property
+    def live(self) -> bool:
+        """Whether it is open in this process; it was opened beside otherwise."""
+        return self.state is not None
 
     @property
     def calls(self) -> dict[str, Call]:
@@ -101,11 +107,9 @@ class Desk:
         with self._lock:
             state = self.store.tenant(tenant).states.get(name)
             known = self._open.get((tenant, name))
-            if state is not None:
-                if known is None or not known.live:
-                    known = Seat(Session(state), self.store, live=True)
-            elif known is None or known.live:
-                known = Seat(StoredSessions(self._beside, tenant).open(name), self.store, live=False)
+            if known is None or known.state is not state:
+                found = Session(state) if state else StoredSessions(self._beside, tenant).open(name)
+                known = Seat(found, state)
             self._open[tenant, name] = known
             self._open.move_to_end((tenant, name))
             while len(self._open) > _OPEN:

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 from collections import OrderedDict
+from contextlib import suppress
+from logging import getLogger
 from tempfile import TemporaryFile
 from typing import Any, cast
 
@@ -27,6 +29,9 @@ from fanfold.session.stored import opening_of, whole_history
 from fanfold.tokens.models import lookup
 from fanfold.transcripts import Conversation
 
+_LOG = getLogger("fanfold.inspector")
+_LAST = 2_000
+"""So many letters of what a trial complained of are logged."""
 _AT_ONCE = 2
 _KEPT = 24
 """So many trials are remembered."""
@@ -41,12 +46,13 @@ class PolicyTrial:
         self.results: list[dict[str, Any]] | None = None
         self.error = ""
         self.cancelled = False
+        self._complaints = TemporaryFile()  # noqa: SIM115  closed at the end of the trial
         with TemporaryFile() as file:
             file.write(write_json(question))
             file.seek(0)
             command = [sys.executable, "-m", "fanfold.inspector.trial"]
             self._process = subprocess.Popen(
-                command, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+                command, stdin=file, stdout=subprocess.PIPE, stderr=self._complaints
             )
         threading.Thread(target=self._listen, daemon=True).start()
 
@@ -57,7 +63,7 @@ class PolicyTrial:
 
     def cancel(self) -> None:
         """End it."""
-        self.cancelled = self.running
+        self.cancelled = self.cancelled or self.running
         self._process.kill()
 
     def describe(self) -> dict[str, Any]:
@@ -75,14 +81,18 @@ class PolicyTrial:
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
-        with self._process.stdout as lines:
+        with self._process.stdout as lines, suppress(msgspec.DecodeError):
             for line in lines:
                 told = msgspec.json.decode(line)
                 self.done, self.of = told.get("done", self.done), told.get("of", self.of)
                 self.results, self.error = told.get("results"), told.get("error", "")
         self._process.wait()
+        with self._complaints as file:
+            file.seek(0)
+            said = file.read().decode(errors="replace")[-_LAST:]
         if self.running:
-            self.error = "The trial ended before it was done."
+            _LOG.warning("A trial ended before it was done. %s", said)
+            self.error = "The trial ended before it was done; the inspector's log says why."
 
 
 class PolicyTrials:
@@ -96,7 +106,7 @@ class PolicyTrials:
     def list(self, seat: Seat, asked: Inquiry) -> dict[str, Any]:
         """How the session is reduced now, what else there is, and its trials, the newest first."""
         owner = (asked.tenant, asked.name)
-        own = [trial.describe() for trial in reversed(self._all.values()) if trial.owner == owner]
+        own = [trial.describe() for trial in reversed(self._known()) if trial.owner == owner]
         named = [name for name in STRATEGIES if name not in ASKING and name != "auto"]
         return {"now": present(seat), "strategies": ["default", *named], "trials": own}
 
@@ -129,7 +139,10 @@ class PolicyTrials:
 
     def cancel(self, seat: Seat, asked: Inquiry) -> dict[str, Any]:
         """End a trial."""
-        trial = self._all.get(asked.body.get("trial", 0))
+        number = asked.body.get("trial")
+        if not isinstance(number, int):
+            raise BadInput("Say 'trial', the number of one.")
+        trial = self._all.get(number)
         if trial is None or trial.owner != (asked.tenant, asked.name):
             raise NotFound("There is no such trial of this session.")
         trial.cancel()
@@ -137,8 +150,12 @@ class PolicyTrials:
 
     def close(self) -> None:
         """End all of them."""
-        for trial in self._all.values():
+        for trial in self._known():
             trial.cancel()
+
+    def _known(self) -> tuple[PolicyTrial, ...]:
+        with self._lock:
+            return tuple(self._all.values())
 
 
 def present(seat: Seat) -> TriedPolicy:

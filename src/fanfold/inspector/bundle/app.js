@@ -22,16 +22,16 @@ function readAddress() {
 function Screen({ at }) {
   const [one] = at.rest;
   switch (at.screen) {
-    case "sessions": return html`<${Sessions} />`;
+    case "sessions": return html`<${Sessions} key=${place.tenant} />`;
     case "health": return html`<${Health} />`;
     case "try": return html`<${Try} key=${at.name} name=${at.name} />`;
     case "message": return html`<${Recorded} key=${one} name=${at.name} id=${one} />`;
-    case "hidden": return html`<${Hidden} name=${at.name} />`;
+    case "hidden": return html`<${Hidden} key=${at.name} name=${at.name} />`;
     case "edit": return html`<${Edit} key=${one} name=${at.name} id=${one} />`;
     case "request": return html`<${Request} key=${one} name=${at.name} at=${one} />`;
-    case "time": return html`<${TimeLine} name=${at.name} at=${one} />`;
-    case "outputs": return html`<${Outputs} name=${at.name} chosen=${one} />`;
-    default: return html`<${Now} name=${at.name} chosen=${one} />`;
+    case "time": return html`<${TimeLine} key=${at.name} name=${at.name} at=${one} />`;
+    case "outputs": return html`<${Outputs} key=${at.name} name=${at.name} chosen=${one} />`;
+    default: return html`<${Now} key=${at.name} name=${at.name} chosen=${one} />`;
   }
 }
 
@@ -62,7 +62,7 @@ function Page() {
     ENTERED.then(() => ask("about")).then((told) => { place.tenant = place.tenant || told.tenants[0]; setAbout(told); }, (failed) => setError(failed.message));
     return () => window.removeEventListener("hashchange", moved);
   }, []);
-  useEffect(() => (about ? watch(at.name, refresh) : undefined), [at.name, about]);
+  useEffect(() => (about ? watch(at.name, refresh) : undefined), [at.name, about, place.tenant]);
   useEffect(() => { document.title = (at.name ? at.name + " · " : "") + "fanfold inspector"; }, [at.name]);
   useEffect(() => {
     if (!toast) return undefined;
@@ -87,7 +87,7 @@ function Page() {
       <a class="brand" href="#/"><img src="/inspector/icon.svg" alt="" />fanfold</a>
       ${at.name ? html`<a class="up less" href="#/">All sessions</a><span class="crumb">${at.name}</span>` : html`<span class="faint">${about.title}</span>`}
       <span class="state">${about.write ? "changes are offered" : "read only"}</span>
-      ${about.tenants.length > 1 ? html`<select aria-label="Tenant" value=${place.tenant} onChange=${(e) => { place.tenant = e.target.value; location.hash = "#/"; refresh(); }}>${about.tenants.map((one) => html`<option>${one}</option>`)}</select>` : null}
+      ${about.tenants.length > 1 ? html`<select aria-label="Tenant" value=${place.tenant} onChange=${(e) => { place.tenant = e.target.value; location.hash = "#/"; refresh(); }}>${about.tenants.map((one) => html`<option value=${one}>${one}</option>`)}</select>` : null}
       ${at.name ? html`<nav aria-label="Screens">${SCREENS.map(([id, title]) => html`<a key=${id} href=${to(at.name, id)} aria-current=${id === shown ? "page" : null}>${title}</a>`)}</nav>`
         : about.health ? html`<nav aria-label="Screens"><a href="#/" aria-current=${shown === "sessions" ? "page" : null}>Sessions</a><a href="#/health" aria-current=${shown === "health" ? "page" : null}>Health</a></nav>` : null}
     </div></header>

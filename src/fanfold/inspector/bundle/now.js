@@ -54,7 +54,7 @@ export function Now({ name, chosen }) {
         <form class="search" onSubmit=${search} role="search"><input type="search" aria-label="Search this conversation, hidden things included" placeholder="Search this conversation, hidden things included" value=${words} onInput=${(e) => { setWords(e.target.value); if (!e.target.value) setHits(null); }} /><button class="quiet">Search</button></form>
         ${hits ? html`<${Hits} hits=${hits} name=${name} words=${words} />` : html`<${Rows} name=${name} told=${view.value} open=${(id) => { location.hash = to(name, "now", id); }} chosen=${chosen} />`}
       </section>
-      ${chosen ? html`<${Detail} key=${chosen} name=${name} id=${chosen} client=${told.client} />` : null}
+      ${chosen ? html`<${Detail} key=${chosen} name=${name} id=${chosen} client=${told.client} close=${() => { location.hash = to(name, "now"); }} />` : null}
     </div>
     <div class="halves">
       <section><h2>Pins and notes</h2>
@@ -115,12 +115,11 @@ function NoteForm({ change }) {
     <button type="button" class="quiet" disabled=${!text} onClick=${() => change("pin", { what: text }, "Pin this line", "Pin it")}>Pin the text …</button></div></form></details>`;
 }
 
-export function Detail({ name, id, client, request }) {
+export function Detail({ name, id, client, request, close }) {
   const asked = useAsk(session(name, "rows/" + encodeURIComponent(id)), request === undefined ? {} : { request });
   const change = useChange(name);
   const [count, setCount] = useState(2);
   const [text, setText] = useState("");
-  const close = () => { location.hash = request === undefined ? to(name, "now") : to(name, "time", request); };
   useEffect(() => {
     const press = (event) => event.key === "Escape" && !document.querySelector("dialog[open]") && close();
     window.addEventListener("keydown", press);

@@ -204,6 +204,7 @@ export function useChange(name) {
 export function Proposal({ proposal, close, done }) {
   const { about } = useContext(Live);
   const box = useRef(null);
+  const busy = useRef(false);
   const [told, setTold] = useState(null);
   const [error, setError] = useState("");
   const [typed, setTyped] = useState("");
@@ -216,11 +217,13 @@ export function Proposal({ proposal, close, done }) {
   }, []);
   const make = async (event) => {
     event.preventDefault();
+    if (busy.current) return;
+    busy.current = true;
     try {
       const made = await tell(name, verb, { ...fields, ...(verb === "erase" ? { sentence: typed } : {}) });
       close();
       done({ verb, name, title, back: BACK[verb]?.(fields, made.decisions), made });
-    } catch (failed) { setError(failed.message); }
+    } catch (failed) { busy.current = false; setError(failed.message); }
   };
   const ready = told && about.write && (verb !== "erase" || typed === told.sentence);
   return html`<dialog ref=${box} onClose=${close} aria-labelledby="proposal">

@@ -13,7 +13,6 @@ const CAUSES = {
 const prompt = (one) => one.cache.prompt;
 
 export function Request({ name, at }) {
-  const { tick } = useContext(Live);
   const asked = useAsk(session(name, "requests/" + at), { limit: 1 });
   if (!asked.value) return html`<${Wait} of=${asked} />`;
   const one = asked.value;
@@ -172,6 +171,6 @@ export function TimeLine({ name, at }) {
     <section><h2>Request ${one.number}: ${number(prompt(one))} tokens${one.cost ? ", " + dollars(one.cost) : ""}</h2>
       <div class="meta"><span>${clock(one.time)}</span><span>${one.model}</span>${one.edits.length ? html`<span>edits before it: ${one.edits.slice(0, 8).map((id) => html`<a href=${to(name, "edit", id)}>${id}</a> `)}</span>` : null}${isBroken(one) ? html`<span class="alarm">${CAUSES[one.cache.broken.cause]}</span>` : null}${one.refused ? html`<span class="alarm">The provider said that it is too long; less was sent then.</span>` : null}${one.events.map((event) => html`<span class="tag">${EVENTS[event]}</span>`)}<a href=${to(name, "request", one.number)}>Body, bill and cache</a></div>
       ${view.value ? html`<${Picture} picture=${view.value.picture} room=${told.value.room} tokens=${view.value.tokens} />
-      <div class=${row ? "split" : ""}><div><${Rows} name=${name} told=${view.value} request=${now} open=${setRow} chosen=${row} /></div>${row ? html`<${Detail} key=${row + now} name=${name} id=${row} request=${now} />` : null}</div>` : html`<${Wait} of=${view} />`}
+      <div class=${row ? "split" : ""}><div><${Rows} name=${name} told=${view.value} request=${now} open=${setRow} chosen=${row} /></div>${row ? html`<${Detail} key=${row + now} name=${name} id=${row} request=${now} close=${() => setRow(null)} />` : null}</div>` : html`<${Wait} of=${view} />`}
     </section>`;
 }

@@ -43,7 +43,7 @@ export function Try({ name }) {
   return html`<h1>What if it were reduced in another way?</h1>
     <p class="lead">The session is replayed from its log, with no model and no network. Nothing is changed. Now: ${about(now)}.</p>
     <section><h2>Try</h2><form class="fields" onSubmit=${begin}>
-      <label>Strategy <select onChange=${put("strategy")}>${told.strategies.map((one) => html`<option selected=${one === value("strategy")}>${one}</option>`)}</select></label>
+      <label>Strategy <select onChange=${put("strategy")}>${told.strategies.map((one) => html`<option value=${one} selected=${one === value("strategy")}>${one}</option>`)}</select></label>
       <label>Window, in tokens <input type="number" min="1000" step="1000" required value=${value("window")} onInput=${put("window")} /></label>
       <label>Thrift: 0 uses the window, 1 is cheapest <input type="number" min="0" max="1" step="0.1" placeholder="as usual" disabled=${!thrifty} value=${thrifty ? value("thrift") : ""} onInput=${put("thrift")} /></label>
       <div class="buttons"><button disabled=${trial?.running}>Try it</button></div></form>
