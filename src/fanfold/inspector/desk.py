@@ -16,7 +16,7 @@ from fanfold.core.message import Call
 from fanfold.session.cache import CacheUse
 from fanfold.session.session import Session
 from fanfold.session.state import State
-from fanfold.session.stored import StoredSessions, calls_of
+from fanfold.session.stored import StoredSessions, calls_of, count_erasures
 from fanfold.stores.store import Store, Tenant
 
 T = TypeVar("T")
@@ -62,10 +62,11 @@ class Seat:
         self.chat, self.state = chat, state
         self.lock = threading.RLock()
         self.uses: dict[int, CacheUse] = {}
-        """What requests read from the cache, of those that were billed: it does not change any more."""
+        """What requests read from the cache, of those that were billed: only an erasure changes it."""
         self.pictures: dict[int, dict[str, Any]] = {}
-        """What filled the window in requests that were looked at: that does not change either."""
-        self._calls: tuple[str | None, dict[str, Call]] = (None, {})
+        """What filled the window in requests that were looked at: only an erasure changes that, too."""
+        self._calls: tuple[int, dict[str, Call]] = (-1, {})
+        self._erasures = 0
 
     @property
     def live(self) -> bool:
@@ -75,9 +76,16 @@ class Seat:
     @property
     def calls(self) -> dict[str, Call]:
         """What the model called on the way to where the session stands, by id."""
-        if self._calls[0] != self.chat.head:
-            self._calls = self.chat.head, calls_of(self.chat)
+        version = self.chat.view().version  # not the head: that stays where it is when something is erased
+        if self._calls[0] != version:
+            self._calls = version, calls_of(self.chat)
         return self._calls[1]
+
+    def forget_erased(self) -> None:
+        """Let go of what was kept from before something was erased: it may quote that."""
+        erasures = count_erasures(self.chat)
+        if erasures != self._erasures:
+            self.uses, self.pictures, self._erasures = {}, {}, erasures
 
 
 class Desk:

@@ -324,6 +324,7 @@ def list_requests(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
     """The time line: every request with its bill, the edits before it, and what broke the cache."""
     chat, first = seat.chat, asked.number("from", 0)
     found = []
+    seat.forget_erased()
     for one in chat.requests()[first:]:
         use = seat.uses.get(one.number) or chat.cache(one.number)
         if one.usage is not None:
@@ -335,6 +336,7 @@ def list_requests(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
 def pictures(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
     """What filled the window in some past requests, by kind of row; `requests` has their numbers."""
     found = []
+    seat.forget_erased()
     for text in asked.query.get("requests", "").split(",")[:_MOST_PICTURES]:
         number = _number(text)
         if number not in seat.pictures:
@@ -358,6 +360,7 @@ def request(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     start, most = max(0, asked.number("offset", 0)), asked.number("limit", 1_000, 5_000)
     return {
         **asdict(one),
+        "version": chat.view().version,
         "exact": written.exact,
         "cache": chat.cache(written.number),
         "requests": len(every),

@@ -25,7 +25,7 @@ from fanfold.inspector.desk import Seat
 from fanfold.inspector.looking import Inquiry
 from fanfold.inspector.trial import TrialQuestion, TriedPolicy
 from fanfold.replay.policy import policy
-from fanfold.session.stored import opening_of, whole_history
+from fanfold.session.stored import count_erasures, opening_of, whole_history
 from fanfold.tokens.models import lookup
 from fanfold.transcripts import Conversation
 
@@ -40,8 +40,12 @@ _KEPT = 24
 class PolicyTrial:
     """A process that replays a session."""
 
-    def __init__(self, number: int, owner: tuple[str, str], question: TrialQuestion) -> None:
+    def __init__(
+        self, number: int, owner: tuple[str, str], question: TrialQuestion, erasures: int = 0
+    ) -> None:
         self.number, self.owner, self.choices = number, owner, question.choices
+        self.erasures = erasures
+        """How often something had been erased in the session when it was read."""
         self.done, self.of = 0, 0
         self.results: list[dict[str, Any]] | None = None
         self.error = ""
@@ -106,6 +110,7 @@ class PolicyTrials:
     def list(self, seat: Seat, asked: Inquiry) -> dict[str, Any]:
         """How the session is reduced now, what else there is, and its trials, the newest first."""
         owner = (asked.tenant, asked.name)
+        self._forget_erased(seat, owner)
         own = [trial.describe() for trial in reversed(self._known()) if trial.owner == owner]
         named = [name for name in STRATEGIES if name not in ASKING and name != "auto"]
         return {"now": present(seat), "strategies": ["default", *named], "trials": own}
@@ -126,12 +131,13 @@ class PolicyTrials:
             raise BadInput(f"{error}.") from error
         other.policy()
         everything = TriedPolicy(window=now.window, strategy="none", label="everything")
+        erasures = count_erasures(seat.chat)
         question = TrialQuestion(conversation_of(seat), (now, other, everything))
         with self._lock:
             if sum(trial.running for trial in self._all.values()) >= _AT_ONCE:
                 raise BadInput("Two trials are running already. Cancel one, or wait for it.")
             self._count += 1
-            trial = PolicyTrial(self._count, (asked.tenant, asked.name), question)
+            trial = PolicyTrial(self._count, (asked.tenant, asked.name), question, erasures)
             self._all[trial.number] = trial
             while len(self._all) > _KEPT:
                 self._all.popitem(last=False)[1].cancel()
@@ -142,11 +148,20 @@ class PolicyTrials:
         number = asked.body.get("trial")
         if not isinstance(number, int):
             raise BadInput("Say 'trial', the number of one.")
+        self._forget_erased(seat, (asked.tenant, asked.name))
         trial = self._all.get(number)
         if trial is None or trial.owner != (asked.tenant, asked.name):
             raise NotFound("There is no such trial of this session.")
         trial.cancel()
         return trial.describe()
+
+    def _forget_erased(self, seat: Seat, owner: tuple[str, str]) -> None:
+        """Drop the trials of a session in which something was erased since: what they found may quote it."""
+        erasures = count_erasures(seat.chat)
+        with self._lock:
+            for trial in tuple(self._all.values()):
+                if trial.owner == owner and trial.erasures != erasures:
+                    self._all.pop(trial.number).cancel()
 
     def close(self) -> None:
         """End all of them."""

@@ -10,7 +10,7 @@ from fanfold.config.choice import remembered_options
 from fanfold.config.options import Options
 from fanfold.core.errors import NotFound
 from fanfold.core.message import Call, Message
-from fanfold.core.record import Move, Opened, Record, Sent
+from fanfold.core.record import Erased, Move, Opened, Record, Sent
 from fanfold.core.view import Row, View
 from fanfold.dialects.dialect import encode
 from fanfold.dialects.tools import functions
@@ -129,6 +129,12 @@ def calls_of(chat: Verbs) -> dict[str, Call]:
     log = chat._state.log
     said = (log.said(id) for id in log.tree.path(log.head))
     return {call.id: call for message in said if message is not None for call in message.calls}
+
+
+def count_erasures(chat: Verbs) -> int:
+    """How often something was erased here: what was made from a session before that may quote it."""
+    chat._state.read_whole()
+    return sum(isinstance(record, Erased) for record in chat._state.log.records)
 
 
 def places_of(chat: Verbs) -> dict[str, str]:

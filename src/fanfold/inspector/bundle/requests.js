@@ -35,7 +35,7 @@ export function Request({ name, at }) {
       ${one.edits_before.length ? html`<p>Edits made in between: ${one.edits_before.map((edit) => html`<a href=${to(name, "edit", edit.id)}>${edit.id}</a> `)}</p>` : null}
     </section>` : null}
     <section class="lines"><h2>The body, ${many(one.total, "line")}</h2><p class="remark">${one.same ? number(one.same) + " lines at the beginning are those of the request before, and can be read from the cache; they are dimmed." : ""}</p>
-      <${LongList} name="The body that was sent" total=${one.total} high=${20} mark=${at} fetchPage=${fetchLines} row=${(line, n) => html`<div class="line ${n < one.same ? "same" : n && n === one.same ? "edge" : ""}"><b>${n + 1}</b><span>${plain(line)}</span></div>`} />
+      <${LongList} name="The body that was sent" total=${one.total} high=${20} mark=${at + ":" + one.version} fetchPage=${fetchLines} row=${(line, n) => html`<div class="line ${n < one.same ? "same" : n && n === one.same ? "edge" : ""}"><b>${n + 1}</b><span>${plain(line)}</span></div>`} />
     </section>`;
 }
 

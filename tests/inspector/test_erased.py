@@ -1,0 +1,84 @@
+"""What was erased is shown to nobody any more: not from what was kept to answer faster, and not by a trial."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import fanfold
+from fanfold.stores.memory import Memory
+from fanfold.stores.sqlite import SQLite
+from fanfold.testing import called, replied, response
+from tests.inspector.test_page import looking
+from tests.inspector.test_trying import wait
+from tests.inspector.world import Page, Visitor
+
+SECRET = "the-vault-in-the-cellar"
+
+
+def tell_a_secret(chat: fanfold.Session) -> str:
+    """Look into a vault; returns the entry in which the model says where it is."""
+    chat.say("Look into the vault.")
+    counted = chat.request(max_tokens=500).sent.tokens
+    body = replied("I look.", called("c0", "look", json.dumps({"path": f"/srv/{SECRET}/list.txt"})))
+    chat.receive(response(body, prompt=counted))
+    secret = str(chat.head)
+    chat.answer("c0", "Two coins and a ring.")
+    chat.request(max_tokens=500)
+    chat.receive(response(replied("Two coins and a ring are in it."), prompt=counted + 90))
+    chat.say("Thank you.")
+    chat.request(max_tokens=500)
+    return secret
+
+
+@pytest.mark.parametrize("whose", ["the inspector", "another process"])
+def test_the_arguments_of_an_erased_call_are_not_told_beside_its_result(tmp_path: Path, whose: str) -> None:
+    store = SQLite(tmp_path / "agent.db")
+    with fanfold.open("run", store=store, model="gpt-5.2") as chat:
+        secret = tell_a_secret(chat)
+        answer = chat.view().rows[2].id
+    places = ("view", f"rows/{answer}", "requests/1", "outputs", f"entries/{answer}", "requests")
+    with Page(store) as page:
+        visitor = page.enter()
+        assert SECRET in json.dumps(visitor.ask("sessions/run/view"))
+        if whose == "the inspector":
+            visitor.tell("run", "erase", entry=secret, reason="a secret", sentence=f"erase {secret[:8]}")
+        else:
+            with fanfold.open("run", store=SQLite(store.file), model="gpt-5.2") as other:
+                other.erase(secret, "a secret")
+        for place in places:
+            assert SECRET not in json.dumps(visitor.ask(f"sessions/run/{place}")), place
+
+
+def try_smaller(visitor: Visitor) -> None:
+    visitor.tell("run", "try", window=900, strategy="drop_oldest")
+    wait(visitor)
+
+
+def test_a_trial_is_forgotten_with_what_it_quotes() -> None:
+    store = Memory()
+    chat = fanfold.open("run", store=store, model="gpt-5.2")
+    secret = tell_a_secret(chat)
+    with Page(store) as page:
+        visitor = page.enter()
+        try_smaller(visitor)
+        assert visitor.ask("sessions/run/trials")["trials"]
+        chat.erase(secret, "a secret")
+        assert visitor.ask("sessions/run/trials")["trials"] == []
+        visitor.tell("run", "cancel", status=404, trial=1)
+        try_smaller(visitor)
+        chat.say("And now?")
+        assert len(visitor.ask("sessions/run/trials")["trials"]) == 1
+
+
+def test_a_page_that_shows_a_request_lets_go_of_what_was_erased() -> None:
+    store = Memory()
+    chat = fanfold.open("run", store=store, model="gpt-5.2")
+    secret = tell_a_secret(chat)
+    with looking(store, "s/run/request/1") as (_, seen):
+        seen.page.locator(".lines").get_by_text(SECRET).wait_for()
+        chat.erase(secret, "a secret")
+        seen.page.locator(".lines").get_by_text("erased: a secret").first.wait_for()
+        assert seen.page.get_by_text(SECRET).count() == 0
