@@ -59,7 +59,9 @@ def _argument(argument: click.Argument) -> str:
 
 
 def _option(option: click.Option) -> str:
-    return f"`{', '.join(option.opts)}{_value(option)}`: {option.help}"
+    shown = option.show_default and isinstance(option.default, int | float)
+    default = f" By default {option.default:g}." if shown else ""
+    return f"`{', '.join(option.opts)}{_value(option)}`: {option.help}{default}"
 
 
 def _value(option: click.Option) -> str:

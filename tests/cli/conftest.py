@@ -68,3 +68,16 @@ def store(tmp_path: Path) -> str:
             chat.merge(messages)
             chat.request(max_tokens=500)
     return name
+
+
+@pytest.fixture
+def shortened(store: str) -> str:
+    """The same store; the output of `run` is trimmed."""
+
+    def trim(view: fanfold.View, budget: fanfold.Budget) -> list[fanfold.Elide]:
+        row = next(row for row in view.rows if row.results)
+        return [fanfold.Elide(f"{row.id}#0", "[tool output trimmed; ref={ref}; 40 lines]")]
+
+    with fanfold.open("run", model="gpt-4o", store=store, strategy=trim) as chat:
+        assert chat.compact(force=True).status == "reduced"
+    return store

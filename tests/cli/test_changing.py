@@ -19,6 +19,33 @@ def test_pins_and_notes(run: Run, store: str) -> None:
     assert "[note: plan] 1. mend" in run("show", "run").out
 
 
+def test_that_a_pinned_entry_is_shortened_is_said(run: Run, shortened: str) -> None:
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    remark = run("pin", "run", ids[2]).out.splitlines()[1]
+    assert remark == (
+        f"{ids[2]} is shortened by e1, and pinned as the model sees it. To bring it back: fanfold undo run e1"
+    )
+    assert len(run("pin", "run", ids[0]).out.splitlines()) == 1
+
+
+def test_what_undo_brings_back_above_the_room_is_said(run: Run, shortened: str) -> None:
+    assert run("undo", "run", "--window", "300").out.splitlines()[1] == (
+        "That is above the 270 that fit: the next request shortens something else, not what you brought back."
+    )
+    assert run("redo", "run").code == 0
+    assert len(run("undo", "run").out.splitlines()) == 1
+
+
+def test_a_message_is_not_undone_but_its_edit_is_named(run: Run, shortened: str) -> None:
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    told = "not an edit; to bring it back, undo e1.\n"
+    assert run("undo", "run", ids[2]).err == f"fanfold: {ids[2]} is a message, {told}"
+    assert run("undo", "run", "o1").err == f"fanfold: o1 is an output, {told}"
+    assert run("undo", "run", ids[0]).err.endswith("not an edit; no edit hides or shortens it.\n")
+    assert run("fold", "run", ids[1], ids[2], "It looked.").code == 0
+    assert run("undo", "run", ids[2]).err.endswith("to bring it back, undo e1 with --through.\n")
+
+
 def test_a_command_is_done_after_what_the_agent_wrote_meanwhile(
     run: Run, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -56,3 +56,10 @@ def test_an_output_that_is_named_is_searched_though_it_is_no_text(run: Run, stor
         chat.answer("c1", "ERROR \x01\x02\x03\x04\n" * 9)
     assert run("grep", "odd", "ERROR").code == 1
     assert run("grep", "odd", "ERROR", "o1", "-m", "1").out.startswith("o1:1:ERROR")
+
+
+def test_a_message_is_printed_by_its_id(run: Run, shortened: str) -> None:
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert run("cat", "run", ids[0]).out == "Find the error. Never touch vendor/."
+    assert run("cat", "run", ids[2]).out == run("cat", "run", "o1").out
+    assert run("cat", "run", ids[2][:5]).code == 2

@@ -71,6 +71,12 @@ def test_a_command_lists_them(path):
     assert "passed on: asked for" in shown
 
 
+def test_a_command_says_how_many_it_left_out(path):
+    newest = CliRunner().invoke(fanfold, ["requests", "--journal", str(path), "--last", "3"]).output
+    assert newest.endswith(f"\n{STEPS - 1} older: --last {STEPS + 2}\n")
+    assert "older" not in CliRunner().invoke(fanfold, ["requests", "--journal", str(path)]).output
+
+
 def test_a_torn_line_is_left_out_and_a_missing_journal_is_said(path, tmp_path):
     with open(path, "ab") as file:
         file.write(b'{"time": 1.0, "cli')

@@ -68,6 +68,7 @@ _REWORDED = (
         r"--\1 …, or write in fanfold.toml:",
     ),
     (r"say `through=True`", "give --through"),
+    (r"with `through=True`", "with --through"),
     (r"`say` or `note` it first", "`fanfold note` it first"),
     (r"give its `key`, or put it into FANFOLD_KEY", "put its key into FANFOLD_KEY"),
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 from fanfold.core.view import View
 from fanfold.session.fit import Fitted
+from fanfold.session.look import Why
+from fanfold.session.session import Session
 from fanfold.session.stored import describe
 
 
@@ -21,6 +24,14 @@ def lines_of(view: View) -> list[str]:
     """The printed line of every row."""
     lines = str(view).splitlines()
     return lines[len(lines) - len(view.rows) :]
+
+
+def how_to_bring_back(chat: Session, found: Why) -> str:
+    """The commands that show an entry whole again, if anything hides or shortens it."""
+    undos = [
+        f"fanfold undo {quote(chat.name)} {id}{' --through' * through}" for id, through in found.way_back
+    ]
+    return f"To bring it back: {'; '.join(undos)}" if undos else ""
 
 
 def report_of(name: str, result: Fitted, *, rows: bool) -> dict[str, Any]:

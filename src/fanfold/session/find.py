@@ -10,15 +10,16 @@ from msgspec.structs import replace
 from fanfold.config.telemetry import recall_span
 from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadArguments, BadInput, Corrupt, Gone, NotFound
-from fanfold.core.message import Call, Message, Result
+from fanfold.core.message import Call, Message, Result, text_of
 from fanfold.core.record import Kept
 from fanfold.deferral.catalog import FINDING
 from fanfold.outputs import recall as tools
 from fanfold.outputs.output import Output
 from fanfold.outputs.references import behind, line_count
-from fanfold.outputs.source import BlobBytes, Held, LineIndex
+from fanfold.outputs.source import BlobBytes, Held, LineIndex, encode
 from fanfold.session.outputs import call_answered
 from fanfold.session.state import State
+from fanfold.session.undo import SHORTEST_ID
 from fanfold.stores.store import Tenant
 
 _INDEXES = 8
@@ -28,6 +29,7 @@ _INDEXES = 8
 def output(state: State, ref: str, *, told: bool = False) -> Output:
     """What stands behind a reference: a tool's output, or what an edit hides (an edit's id does too).
 
+    A person may give a message's id: it stands for the message's only output, or for all its words.
     `told`: for models, who get what the caller's filters left of an output.
     """
     if not isinstance(ref, str):
@@ -37,6 +39,11 @@ def output(state: State, ref: str, *, told: bool = False) -> Output:
     record = state.log.kept.get(ref)
     if record is None and ref in state.log.decisions:
         record = Kept(ref, ref)
+    if record is None and not told:
+        found = _of_message(state, ref)
+        if isinstance(found, Output):
+            return found
+        record = found
     if record is None:
         raise NotFound(_no_output(state, ref))
     if record.gone is not None:
@@ -49,11 +56,25 @@ def output(state: State, ref: str, *, told: bool = False) -> Output:
         return _from_store(state, replace(told_of, media="text/plain"))
     if record.blob is not None and changed is None:
         return _from_store(state, record)
-    replaced = record.entry in state.log.replaced and ref not in state.log.kept_at
+    replaced = record.entry in state.log.replaced and record.ref not in state.log.kept_at
     if not record.is_part or replaced or changed is not None:
         state.read_whole()
-    data, media = behind(state.log, record.address, state.log.kept_at.get(ref), told=told)
-    return Output(ref=ref, size=len(data), line_count=line_count(data), media=media, source=Held(data))
+    data, media = behind(state.log, record.address, state.log.kept_at.get(record.ref), told=told)
+    return Output(ref=record.ref, size=len(data), line_count=line_count(data), media=media, source=Held(data))
+
+
+def _of_message(state: State, name: str) -> Kept | Output | None:
+    """What a message's id stands for: its only output, else all its words."""
+    entries = [id for id in state.path if id.startswith(name)] if len(name) >= SHORTEST_ID else []
+    if len(entries) != 1:
+        return None
+    outputs = [one for one in state.log.kept.values() if one.is_part and one.entry == entries[0]]
+    if len(outputs) == 1:
+        return outputs[0]
+    data = encode(text_of(state.log.message(entries[0])))
+    return Output(
+        ref=name, size=len(data), line_count=line_count(data), media="text/plain", source=Held(data)
+    )
 
 
 def _no_output(state: State, ref: object) -> str:

@@ -13,7 +13,7 @@ from fanfold.core.layout import show
 from fanfold.core.record import Edited, Sent, Totals
 from fanfold.core.view import View
 from fanfold.session.state import State
-from fanfold.session.undo import entry_named, standing_edits
+from fanfold.session.undo import entry_named, standing_edits, way_back
 from fanfold.strategies.handover.writing import SPEAKERS
 from fanfold.text.cutting import short
 from fanfold.text.lines import fill_of
@@ -50,7 +50,7 @@ class Why(msgspec.Struct, frozen=True):
     entry: str
     """The entry, or the edit, that was asked about."""
     visible: bool
-    """Whether it stands in the view, be it with parts elided; of an edit, whether it has effect."""
+    """Whether it stands in the view, be it shortened; of an edit, whether it has effect."""
     shown_by: str | None
     """The edit that shows something in its place."""
     edits: tuple[Decision, ...]
@@ -68,12 +68,19 @@ class Why(msgspec.Struct, frozen=True):
     """Of an edit: the entries that it covers, in their order."""
     lines: tuple[LineSource, ...] = ()
     """Of a hand-over: where its lines come from; of an entry: the lines that tell of it."""
+    shortened_by: tuple[str, ...] = ()
+    """Of an entry in view: the edits that shorten it."""
+    seen: str = ""
+    """What the model sees of it where it is shortened."""
+    way_back: tuple[tuple[str, bool], ...] = ()
+    """The undos that show an entry whole again, in this order: each edit, and whether `through` others on top of it."""
 
     def __repr__(self) -> str:
         return f"<Why {self.entry[:8]} {self._state()}>"
 
     def __str__(self) -> str:
-        lines = [f"{self.entry[:8]} {self._state()}"]
+        seen = f': the model sees "{short(self.seen, _TEXT)}"' if self.seen else ""
+        lines = [f"{self.entry[:8]} {self._state()}{seen}"]
         for edit in self.edits:
             mark = " (undone)" if edit.id in self.undone else ""
             saved = f", {edit.before:,} → {edit.after:,} tokens" if edit.before else ""
@@ -82,12 +89,15 @@ class Why(msgspec.Struct, frozen=True):
         lines += (f"  the filter {failure}" for failure in self.failed)
         lines += [f"  covers {' '.join(id[:8] for id in self.hides)}"] if self.hides else []
         lines += (f"  {line}" for line in self.lines)
+        undos = [f'chat.undo("{id}"{", through=True" * through})' for id, through in self.way_back]
+        lines += [f"To bring it back: {'; '.join(undos)}"] if undos else []
         return "\n".join(lines)
 
     def _state(self) -> str:
         is_edit = any(edit.id == self.entry for edit in self.edits)
         if self.visible:
-            return "stands" if is_edit else "is in view"
+            shorter = f", but shortened by {', '.join(self.shortened_by)}" if self.shortened_by else ""
+            return "stands" if is_edit else f"is in view{shorter}"
         if self.entry in self.undone:
             return "is undone"
         return f"is hidden by {self.shown_by}" if self.shown_by else "is not on this path"
@@ -137,17 +147,21 @@ class Diff(msgspec.Struct, frozen=True):
 
 
 def why(state: State, name: str) -> Why:
-    """What happened to an entry or an edit; a name that is an edit's means the edit."""
+    """What happened to an entry or an edit; an edit's name means the edit, an output's reference its entry."""
     state.read_whole()
-    if str(name) in state.log.decisions:
-        return _why_edit(state, str(name))
-    id = entry_named(state, name)
     view, log = state.view(), state.log
+    name = log.kept[name].entry if name in log.kept else str(name)
+    if name in log.decisions:
+        return _why_edit(state, name)
+    id = entry_named(state, name)
     row = view.row(id)
     touched = [d for d in log.decisions.values() if not isinstance(d.edit, Undo) and _touches(state, d, id)]
     shown = next((row.id for row in view.rows if row.kind != "note" and id in log.leaves((row.id,))), None)
     undone = tuple(d.id for d in touched if d.id in log.undone())
     kept = [one for one in log.kept.values() if one.is_part and one.entry == id]
+    shaped = [log.decisions[edit] for edit in row.why] if row is not None else []
+    elides = {one.id: one.edit for one in shaped if isinstance(one.edit, Elide)}
+    texts = {edit.part: edit.text for edit in elides.values()}  # of one part, the last edit's is seen
     return Why(
         entry=id,
         visible=row is not None,
@@ -159,6 +173,9 @@ def why(state: State, name: str) -> Why:
         failed=tuple(failure for one in kept for failure in one.failed),
         by=next((one.by for one in kept if one.by), ""),
         lines=tuple(line for decision in touched for line in _lines(state, decision) if id in line.entries),
+        shortened_by=tuple(elides),
+        seen=" ".join(filter(None, texts.values())),
+        way_back=tuple(way_back(state, id)) if id in state.depth else (),
     )
 
 

@@ -14,6 +14,9 @@ from fanfold.session.projection import standing_on
 from fanfold.session.state import State
 from fanfold.tokens.units import decision_in_window
 
+SHORTEST_ID = 6
+"""So many characters name an entry; fewer may be anything."""
+
 
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
     """Take an edit back; by default the last one that stands. What comes back is exempt from automatic edits.
@@ -21,7 +24,7 @@ def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple
     A repair is not in the way: it stands on what it repaired, and the next request repairs anew what needs it.
     """
     state.read_whole()
-    target = _last(state) if id is None else state.log.decision(id)
+    target = _last(state) if id is None else _named(state, id)
     if isinstance(target.edit, Repair):
         raise BadEdit(f"{target.id} repairs what the provider would refuse; it cannot be undone.")
     if target.id in state.log.undone():
@@ -35,6 +38,32 @@ def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple
     chosen = (*reversed(above), target)
     _try(state, chosen)
     return tuple(state.decide(Undo(decision.id), why="undo") for decision in chosen)
+
+
+def _named(state: State, id: str) -> Decision:
+    """The edit of this name; where it is a message's or an output's, the error says which edits hide that."""
+    log, name = state.log, str(id)
+    kept = log.kept.get(name)
+    found = (
+        [kept.entry]
+        if kept
+        else [one for one in state.path if len(name) >= SHORTEST_ID and one.startswith(name)]
+    )
+    if name in log.decisions or len(found) != 1 or found[0] in log.decisions:
+        return log.decision(id)
+    undos = [f"undo {edit}{' with `through=True`' * through}" for edit, through in way_back(state, found[0])]
+    way = f"to bring it back, {' and '.join(undos)}" if undos else "no edit hides or shortens it"
+    raise NotFound(f"{name} is {'an output' if kept else 'a message'}, not an edit; {way}.")
+
+
+def way_back(state: State, entry: str) -> Iterator[tuple[str, bool]]:
+    """The undos that show an entry whole again: each edit, and whether it is undone through others on top of it."""
+    leaves, done = state.log.leaves, set[str]()
+    for decision in standing_edits(state):
+        if decision.reduces and decision.id not in done and entry in leaves(covers_of(decision.edit)):
+            above = [other.id for other in _above(state, decision)]
+            done.update(above)
+            yield decision.id, bool(above)
 
 
 def _last(state: State) -> Decision:
@@ -228,7 +257,7 @@ def pin(state: State, what: str) -> Decision:
     state.read_whole()
     if not isinstance(what, str) or not what.strip():
         raise BadInput("Pin an entry's id or some text.")
-    entries = [id for id in state.path if id.startswith(what)] if len(what) >= 6 else []
+    entries = [id for id in state.path if id.startswith(what)] if len(what) >= SHORTEST_ID else []
     pin = Pin(entry=entries[0]) if len(entries) == 1 else Pin(text=what)
     _check_shown(state, pin)
     return _pin_once(state, pin)
@@ -274,7 +303,9 @@ def unpin(state: State, what: str) -> Decision:
     state.read_whole()
     what, pins = str(what), list(state.log.pins())
     for id, edit in pins:
-        if what in (id, edit.text) or (edit.entry and len(what) >= 6 and edit.entry.startswith(what)):
+        if what in (id, edit.text) or (
+            edit.entry and len(what) >= SHORTEST_ID and edit.entry.startswith(what)
+        ):
             undos = [state.decide(Undo(other), why="unpin") for other, pin in pins if pin == edit]
             return undos[0]
     raise NotFound(f"Nothing is pinned as {what[:60]!r}.")

@@ -11,7 +11,8 @@ import fanfold
 from fanfold.cli.completing import edit_ids, row_ids
 from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
-from fanfold.core.edit import Decision
+from fanfold.cli.views import how_to_bring_back
+from fanfold.core.edit import Decision, Pin
 from fanfold.core.errors import NotFound
 from fanfold.core.view import View
 from fanfold.session.look import summary_of
@@ -90,7 +91,7 @@ def undo(chat: fanfold.Session, edit: str | None, through: bool, as_json: bool) 
     \b
     Example: fanfold undo run-42 e7
     """
-    _change(chat, lambda: chat.undo(edit, through=through), as_json)
+    _change(chat, lambda: chat.undo(edit, through=through), as_json, _crowded)
 
 
 @click.command
@@ -134,7 +135,7 @@ def pin(chat: fanfold.Session, what: str | None, as_json: bool) -> None:
         lines = [f"{id}  {edit.entry[:12] if edit.entry else edit.text}" for id, edit in pins.items()]
         say(pins, "\n".join(lines) or "Nothing is pinned.", as_json)
         return
-    _change(chat, lambda: (chat.pin(what),), as_json)
+    _change(chat, lambda: (chat.pin(what),), as_json, _pinned_short)
 
 
 @click.command
@@ -164,11 +165,40 @@ def note(chat: fanfold.Session, name: str, text: str, as_json: bool) -> None:
     _change(chat, lambda: (chat.note(name, text),), as_json)
 
 
-def _change(chat: fanfold.Session, make: Callable[[], Sequence[Decision]], as_json: bool) -> None:
-    """Make a change, and say what it was, with the tokens before and after it."""
+Remark = Callable[[fanfold.Session, Sequence[Decision]], str]
+
+
+def _change(
+    chat: fanfold.Session, make: Callable[[], Sequence[Decision]], as_json: bool, remark: Remark | None = None
+) -> None:
+    """Make a change, and say what it was, with the tokens before and after it, and what to know about it."""
     before = chat.view().tokens
     decisions = make()
     after = chat.view().tokens
     names = "; ".join(f"{decision.id} {summary_of(decision.edit)}" for decision in decisions)
     said = {"decisions": decisions, "before": before, "after": after}
-    say(said, f"{names}   {before:,} → {after:,} tokens", as_json)
+    lines = (f"{names}   {before:,} → {after:,} tokens", remark(chat, decisions) if remark else "")
+    say(said, "\n".join(filter(None, lines)), as_json)
+
+
+def _crowded(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
+    """What comes of it if the view is now above its room."""
+    view = chat.view()
+    if not view.room or view.tokens <= view.room:
+        return ""
+    return (
+        f"That is above the {view.room:,} that fit: "
+        "the next request shortens something else, not what you brought back."
+    )
+
+
+def _pinned_short(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
+    """What to do if only a short text of an entry was pinned."""
+    pinned = decisions[0].edit
+    found = chat.why(pinned.entry) if isinstance(pinned, Pin) and pinned.entry else None
+    if found is None or not found.shortened_by:
+        return ""
+    short = (
+        f"{found.entry[:8]} is shortened by {', '.join(found.shortened_by)}, and pinned as the model sees it."
+    )
+    return f"{short} {how_to_bring_back(chat, found)}"

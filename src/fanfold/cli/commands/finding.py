@@ -27,6 +27,8 @@ from fanfold.stores.search import search as search_store
 def cat(chat: fanfold.Session, ref: str, offset: int, limit: int | None, as_json: bool) -> None:
     """Print a tool's output, or what an edit hides, by its reference.
 
+    The id of a message prints its only output, or else its words.
+
     \b
     Example: fanfold cat run-42 o12 | less
     """
@@ -75,9 +77,9 @@ def grep(
     timeout: float,
     as_json: bool,
 ) -> None:
-    """Search one output, or all of a session, for a pattern (RE2).
+    """Search one output, or all outputs of a session, for a pattern (RE2).
 
-    Exit code 1 if nothing matches.
+    For messages: `fanfold search`. Exit code 1 if nothing matches.
 
     \b
     Example: fanfold grep run-42 'Traceback|Error'
@@ -93,7 +95,7 @@ def grep(
     lines = [":-"[not hit.match].join((ref, str(hit.line), hit.text)) for ref, hit in found]
     say([{"ref": ref, **hit._asdict()} for ref, hit in found], "\n".join(lines), as_json)
     if not found:
-        _end_without("Nothing here matches.", as_json)
+        _end_without("No output matches. `fanfold search` looks through messages too.", as_json)
 
 
 @click.command

@@ -7,12 +7,13 @@ from itertools import zip_longest
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 import fanfold
 from fanfold.cli.completing import row_or_edit_ids
 from fanfold.cli.saying import columns, say
 from fanfold.cli.sessions import Sessions, on_session, on_store
-from fanfold.cli.views import lines_of, with_ids
+from fanfold.cli.views import how_to_bring_back, lines_of, with_ids
 from fanfold.session.stored import describe, without_any_room
 from fanfold.stores.summary import Summary
 
@@ -80,14 +81,18 @@ def show(chat: fanfold.Session, number: int | None, ids: bool, as_json: bool) ->
 @on_session
 @click.argument("entry", shell_complete=row_or_edit_ids)
 def why(chat: fanfold.Session, entry: str, as_json: bool) -> None:
-    """Tell what happened to an entry or an edit, and when.
+    """Tell what happened to an entry, an output or an edit, and when.
+
+    If something hides or shortens an entry, the last line says how to bring it back.
 
     \b
     Example: fanfold why run-42 7be1c0
     """
     found = chat.why(entry)
-    lines = zip_longest(str(found).splitlines(), (found.said, *found.times), fillvalue=0.0)
-    say(found, "\n".join(f"{line}   {when(time)}".rstrip() for line, time in lines), as_json)
+    told = str(replace(found, way_back=())).splitlines()
+    lines = zip_longest(told, (found.said, *found.times), fillvalue=0.0)
+    text = "\n".join(f"{line}   {when(time)}".rstrip() for line, time in lines)
+    say(found, "\n".join(filter(None, (text, how_to_bring_back(chat, found)))), as_json)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})  # `-2` is a number, not an option

@@ -29,7 +29,13 @@ _RIGHT = (3, 4, 5, 6, 7, 8, 9)
 @click.argument("session", required=False)
 @click.option("--store", help="The gateway's store, beside which its journal is; by default that of [serve].")
 @click.option("--journal", help="The journal itself.")
-@click.option("--last", type=int, default=20, show_default=True, help="How many requests, the newest last.")
+@click.option(
+    "--last",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="How many requests, the newest last.",
+)
 @as_json
 def requests(session: str | None, store: str | None, journal: str | None, last: int, as_json: bool) -> None:
     """List the requests that the gateway served: of all sessions, or of one.
@@ -46,9 +52,11 @@ def requests(session: str | None, store: str | None, journal: str | None, last: 
     path = journal_path(settings.store, settings.journal)
     if path is None or not path.exists():
         raise BadInput(f"There is no journal{f' at {path}' if path else ''}: no request was served with it.")
-    found = read_journal(path, last=last, session=session)
-    rows = [_row(one) for one in found]
-    say(found, columns([_TITLES, *rows], _RIGHT, wanted=(1, 3, 4, 6)), as_json)
+    every = read_journal(path, session=session)
+    found = every[-last:]
+    table = columns([_TITLES, *(_row(one) for one in found)], _RIGHT, wanted=(1, 3, 4, 6))
+    older = f"\n{len(every) - len(found):,} older: --last {len(every)}" if len(found) < len(every) else ""
+    say(found, f"{table}{older}", as_json)
 
 
 def _row(one: object) -> list[str]:
