@@ -189,6 +189,43 @@ def test_what_is_taken_back_is_the_change_itself_and_not_what_somebody_else_made
     assert made.id == next(iter(chat.pins()))
 
 
+class Busy(Session):
+    """A session in which another process says something while a preview is made."""
+
+    def preview(self, verb: str | None = None, *args: Any, **options: Any) -> Preview:
+        told = super().preview(verb, *args, **options)
+        self.other.note("theirs", f"made at {told.before}")
+        return told
+
+    other: Session
+
+
+def test_a_change_is_made_in_a_session_that_moved_on_during_its_preview(store: SQLite) -> None:
+    chat = open_worked(store, on_moved="raise")
+    state = store.tenant("default").states["run"]
+    busy = Busy(state)
+    busy.other = fanfold.open("run", store=SQLite(store.file), model="gpt-5.2")
+    asked = Inquiry(tenant="default", name="run", rest=("note",), body={"name": "plan", "text": "look on"})
+    assert change(Seat(busy, state), asked)["decisions"]
+    assert [one.kind for one in chat.edits()[-2:]] == ["note", "note"]
+
+
+def test_that_nothing_fits_is_said_before_a_change_and_a_taken_name_before_a_fork(store: SQLite) -> None:
+    chat = open_worked(store, window=9_000)
+    with Page(store) as page:
+        visitor = page.enter()
+        dry = visitor.tell("run", "note", name="plan", text="look on, " * 9_000, dry_run=True)
+        assert dry["due"]
+        assert dry["problem"]
+        assert dry["problem"] in dry["says"]
+        chat.fork("taken").close()
+        for name in ("taken", "run"):
+            for dry_run in (True, False):
+                assert (
+                    "already" in visitor.tell("run", "fork", status=400, name=name, dry_run=dry_run)["error"]
+                )
+
+
 def test_a_session_that_was_closed_and_opened_again_is_looked_at_as_it_is(store: SQLite) -> None:
     chat = open_worked(store)
     with Page(store) as page:
@@ -389,6 +426,6 @@ def test_streams_end_when_the_server_is_about_to(store: SQLite) -> None:
         connection.request("GET", "/inspector/api/events?session=run", headers={"cookie": visitor.cookie})
         stream = connection.getresponse()
         assert stream.readline().startswith(b"data: ")
-        page.inspector.is_stopping = lambda: True
+        page._server.should_exit = True
         assert stream.read().strip() == b""
         connection.close()

@@ -41,6 +41,7 @@ def test_without_the_cookie_nothing_is_told(store: SQLite) -> None:
 
 def test_a_link_works_once(store: SQLite) -> None:
     with Page(store) as page:
+        assert "set-cookie" not in page.send("HEAD", f"/?token={TOKEN}")[1]
         _, headers, _ = page.send("GET", f"/?token={TOKEN}")
         assert "HttpOnly" in headers["set-cookie"]
         assert "SameSite=Strict" in headers["set-cookie"]
@@ -48,8 +49,15 @@ def test_a_link_works_once(store: SQLite) -> None:
         assert page.send("GET", "/?token=wrong")[0] == 401
 
 
+def test_a_cookie_of_another_program_locks_nobody_out(store: SQLite) -> None:
+    with Page(store) as page:
+        own = page.enter().cookie
+        for cookie in (f'{{"a": 1}}=x; {own}', f'a="b c; {own}', f"=; ;;{own} ; z", f"a=é; {own}"):
+            assert page.send("GET", "/inspector/api/sessions", cookie=cookie)[0] == 200
+
+
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:80", "", "127.0.0.1.evil.example", "localhost@evil"]
+    "host", ["evil.example", "evil.example:80", "", "[", "127.0.0.1.evil.example", "localhost@evil"]
 )
 def test_a_strange_name_is_refused(store: SQLite, host: str) -> None:
     with Page(store) as page:
@@ -65,6 +73,7 @@ def test_a_strange_name_is_refused(store: SQLite, host: str) -> None:
         {"x-fanfold-inspector": "1", "content-type": "text/plain"},
         {**GOOD, "origin": "https://evil.example"},
         {**GOOD, "origin": "null"},
+        {**GOOD, "origin": "http://["},
         {**GOOD, "sec-fetch-site": "cross-site"},
         {**GOOD, "sec-fetch-site": "same-site"},
     ],
@@ -168,6 +177,7 @@ def test_a_body_that_is_too_large_or_no_json_is_refused(store: SQLite) -> None:
     with Page(store) as page:
         visitor = page.enter()
         assert page.send("POST", PATH, b"{", cookie=visitor.cookie, **GOOD)[0] == 400
+        assert page.send("POST", PATH, b"[" * 5_000, cookie=visitor.cookie, **GOOD)[0] == 400
         assert page.send("POST", PATH, b"[]", cookie=visitor.cookie, **GOOD)[0] == 400
         assert page.send("POST", PATH, b" " * (1 << 21), cookie=visitor.cookie, **GOOD)[0] == 413
         assert page.send("PUT", PATH, NOTE, cookie=visitor.cookie, **GOOD)[0] == 405

@@ -113,7 +113,7 @@ class Inspector:
             raise Denied(404, "There is nothing here by this name.")
         # The page itself comes with the cookie, and no redirect: a browser that followed a link from another program
         # would not send a strict cookie with that.
-        entering = name == "index.html" and query.get("token")
+        entering = name == "index.html" and method == "GET" and query.get("token")
         cookie = self.doors.enter(query["token"], secure=scope["scheme"] == "https") if entering else []
         return HttpAnswer(200, self._files[name], _media(name), cookie)
 
@@ -247,7 +247,7 @@ async def _read_body(receive: Any) -> bytes:
 def _read_json(body: bytes) -> dict[str, Any]:
     try:
         found = msgspec.json.decode(body or b"{}")
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         raise Denied(400, "This is no JSON.") from None
     if not isinstance(found, dict):
         raise Denied(400, "A change is a JSON object.")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from fanfold.core.edit import Decision
-from fanfold.core.errors import BadInput
+from fanfold.core.errors import BadInput, Moved
 from fanfold.core.record import TokenUsage
 from fanfold.inspector.desk import Seat
 from fanfold.inspector.looking import Inquiry, shortened_under
 from fanfold.session.preview import Preview
-from fanfold.session.stored import opening_of, summary_of
+from fanfold.session.stored import opening_of, summary_of, tenant_of
 from fanfold.tokens.models import lookup
 from fanfold.tokens.usage import cost
 
+_TRIES = 50
+"""So often a change is made again in a session that others write to."""
 SENTENCE = "erase {name}"
 """What a person types before something is destroyed."""
 
@@ -64,7 +67,7 @@ def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     told = seat.chat.preview(verb, *args, **kwargs)
     found = describe_preview(told)
     if not asked.body.get("dry_run"):
-        done = getattr(seat.chat, verb)(*args, **kwargs)
+        done = _write(seat, verb, args, kwargs)
         made = done if isinstance(done, tuple) else (done,)
         found["decisions"] = [one for one in made if isinstance(one, Decision)]
     if verb == "release":
@@ -74,6 +77,17 @@ def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
             f"{short:,} of these messages had been shortened before, and stay so: bring those back one by one."
         )
     return {"dry_run": bool(asked.body.get("dry_run")), **found}
+
+
+def _write(seat: Seat, verb: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Make a change; again where somebody else wrote first.
+
+    A preview takes much longer than the change, and a busy session has moved on by then. So that one is not made again.
+    """
+    for _ in range(_TRIES):
+        with suppress(Moved):
+            return getattr(seat.chat, verb)(*args, **kwargs)
+    return getattr(seat.chat, verb)(*args, **kwargs)
 
 
 def _count_shortened(seat: Seat, edit: str | None) -> int:
@@ -130,7 +144,7 @@ def sentences(told: Preview) -> list[str]:
             f"That is above {told.trigger:,} tokens, so the next request is reduced first: "
             "something else may give way, never what you brought back or pinned."
         )
-    if told.problem and not told.due:
+    if told.problem:
         said.append(told.problem)
     return said
 
@@ -151,6 +165,8 @@ def fork(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """A session of its own on the same messages; this one is not touched."""
     name, fresh = _text(asked, "name"), bool(asked.body.get("fresh"))
     if asked.body.get("dry_run"):
+        if seat.chat.name == name or name in tenant_of(seat.chat).store.sessions(asked.tenant):
+            raise BadInput(f"There is a session named {name!r} already; choose another name.")
         return {"dry_run": True, "session": name, "says": _say_fork(seat, name, fresh=fresh)}
     with seat.chat.fork(name, edits=not fresh) as made:
         return {"dry_run": False, "session": name, "tokens": made.view().tokens, "says": []}

@@ -35,7 +35,9 @@ def make_server(inspector: Inspector, **options: Any) -> Any:
         timeout_graceful_shutdown=1,
         **options,
     )
-    return uvicorn.Server(config)
+    server = uvicorn.Server(config)
+    inspector.is_stopping = lambda: bool(server.should_exit)
+    return server
 
 
 def listen(host: str, port: int) -> socket.socket:

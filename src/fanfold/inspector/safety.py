@@ -10,8 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Mapping
 from hashlib import sha256
-from http.cookies import CookieError, SimpleCookie
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
@@ -80,12 +79,10 @@ class Doors:
 
     def find(self, headers: Headers) -> Grant:
         """What whoever asks may see."""
-        try:
-            jar = SimpleCookie(get(headers, b"cookie") or "")
-        except CookieError:
-            jar = SimpleCookie()
-        cookie = jar.get(self.cookie)
-        secret = cookie.value if cookie else get(headers, VISITING)
+        # By hand: other programs on this host have cookies too, and `SimpleCookie` gives up at one it cannot read.
+        pairs = (pair.strip().partition("=") for pair in (get(headers, b"cookie") or "").split(";"))
+        cookie = next((value for name, _, value in pairs if name == self.cookie), "")
+        secret = cookie or get(headers, VISITING)
         found = self._visitors.get(_hash(secret)) if secret else None
         if found is None:
             raise Denied(401, "Open the inspector by the link that was printed when it was started.")
@@ -93,7 +90,7 @@ class Doors:
 
     def check_host(self, headers: Headers) -> None:
         """Refuse a name that is not ours: a foreign name may be made to point here (DNS rebinding)."""
-        name = urlsplit(f"//{get(headers, b'host') or ''}").hostname or ""
+        name = _split(f"//{get(headers, b'host') or ''}").hostname or ""
         if name.lower() not in self._hosts:
             raise Denied(421, "The inspector is not called by this name.")
 
@@ -106,7 +103,7 @@ class Doors:
         if get(headers, b"sec-fetch-site") not in (None, "same-origin"):
             raise Denied(403, "A write comes from the page itself.")
         origin = get(headers, b"origin")
-        if origin is not None and urlsplit(origin).netloc != get(headers, b"host"):
+        if origin is not None and _split(origin).netloc != get(headers, b"host"):
             raise Denied(403, "A write comes from the page itself.")
 
 
@@ -118,6 +115,14 @@ def new_token() -> str:
 def get(headers: Headers, name: bytes) -> str | None:
     """The value of a header."""
     return next((value.decode("latin-1") for key, value in headers if key.lower() == name), None)
+
+
+def _split(address: str) -> SplitResult:
+    """The parts of an address; of none that can be read, nothing."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")
 
 
 def _hash(secret: str) -> bytes:
