@@ -103,7 +103,7 @@ def test_a_package_that_is_not_there_is_named(run: Run, store: str, monkeypatch:
     ran = run("mcp", "run")
     assert (ran.code, ran.err) == (
         3,
-        "fanfold: The MCP server needs the package mcp: install `fanfold[mcp]`.\n",
+        "fanfold: The MCP server needs the package mcp 2 or later: install `fanfold[mcp]`.\n",
     )
 
 
