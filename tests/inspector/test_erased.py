@@ -13,7 +13,7 @@ from fanfold.stores.sqlite import SQLite
 from fanfold.testing import called, replied, response
 from tests.inspector.test_page import looking
 from tests.inspector.test_trying import wait
-from tests.inspector.world import Page, Visitor
+from tests.inspector.world import Page, Visitor, open_worked
 
 SECRET = "the-vault-in-the-cellar"
 
@@ -82,3 +82,16 @@ def test_a_page_that_shows_a_request_lets_go_of_what_was_erased() -> None:
         chat.erase(secret, "a secret")
         seen.page.locator(".lines").get_by_text("erased: a secret").first.wait_for()
         assert seen.page.get_by_text(SECRET).count() == 0
+
+
+def test_the_preview_of_an_erased_call_marks_the_placeholder_of_its_result() -> None:
+    store = Memory()
+    chat = open_worked(store)
+    result = next(row for row in chat.view().rows if row.was is not None and row.was.results)
+    call = chat.view().rows[[row.id for row in chat.view().rows].index(result.id) - 1].id
+    with Page(store) as page:
+        visitor = page.enter()
+        dry = visitor.tell("run", "erase", entry=call, reason="a secret", dry_run=True)
+        visitor.tell("run", "erase", entry=call, reason="a secret", sentence=dry["sentence"])
+        assert {call, result.id} <= set(dry["changed"])
+        assert visitor.ask("sessions/run/view")["tokens"] == dry["after"]

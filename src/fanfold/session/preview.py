@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from fanfold.core.edit import Decision, Fold
+from fanfold.core.edit import Decision, Elide, Fold
 from fanfold.core.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound, unknown
 from fanfold.core.layout import show
 from fanfold.core.record import Replaced, Sent, TokenUsage
@@ -34,9 +34,26 @@ def _blank(state: State, name: str, reason: str) -> None:
     id = kept.entry if kept is not None and kept.is_part else undo.entry_named(state, name)
     stub = state.log.tree[id].to_stub(reason).message
     covers = [row.id for row in state.view().rows if row.kind == "fold" and id in state.log.leaves((row.id,))]
+    calls = {call.id for call in state.log.tree[id].message.calls}
+    told = [edit for edit in _placeholders(state) if calls.intersection(_answered(state, edit))]
     state.write(Replaced(id, stub))
+    for edit in told:  # a placeholder says what was asked
+        text = f"[erased: {reason}; ref={edit.ref}]" if edit.ref is not None else f"[erased: {reason}]"
+        state.decide(msgspec.structs.replace(edit, text=text), why="erase")
     for row in covers:
         state.decide(Fold((row,), f"[erased: {reason}]"), why="erase")
+
+
+def _placeholders(state: State) -> list[Elide]:
+    """The placeholders that are in view."""
+    made = (
+        state.log.decisions[why].edit for row in state.view().rows if row.kind == "entry" for why in row.why
+    )
+    return [edit for edit in made if isinstance(edit, Elide)]
+
+
+def _answered(state: State, edit: Elide) -> set[str]:
+    return {result.call for result in state.log.tree[edit.entry].message.results}
 
 
 CHANGES: Mapping[str, Callable[..., Any]] = {
