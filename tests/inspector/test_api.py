@@ -350,6 +350,28 @@ def test_what_filled_the_window_is_told_of_past_requests(store: SQLite) -> None:
         assert found[1]["picture"]["output"] > found[0]["picture"].get("output", 0)
 
 
+def test_what_filled_the_last_window_is_asked_for_by_its_number(store: SQLite) -> None:
+    open_worked(store).close()
+    with Page(store) as page:
+        assert "numbers" in page.enter().ask("sessions/run/pictures?requests=-1", 400)["error"]
+
+
+def test_what_is_found_is_cut_where_it_stands_whatever_its_letters(store: SQLite) -> None:
+    with fanfold.open("run", store=store, model="gpt-5.2") as chat:
+        chat.say("ß" * 300 + " The needle is here.")
+    with Page(store) as page:
+        (found,) = page.enter().ask("sessions/run/search?words=NEEDLE")
+        assert found["text"] == "ß" * 75 + " The needle is here."
+
+
+def test_one_message_is_told_as_one(store: SQLite) -> None:
+    chat = open_worked(store, window=400_000, strategy="auto")
+    chat.fold((chat.view().rows[0].id,), "Asked to watch the disk.")
+    with Page(store) as page:
+        row = page.enter().ask("sessions/run/view?limit=1")["rows"][0]
+        assert row["because"].startswith("Stands for 1 message, folded by you")
+
+
 def test_search_finds_what_is_hidden(store: SQLite) -> None:
     open_worked(store).close()
     with Page(store) as page:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import fanfold
 from fanfold.stores.memory import Memory
 from tests.browser import opened
@@ -73,3 +75,95 @@ def test_a_change_that_is_clicked_twice_is_made_once() -> None:
         sight.wait_for_timeout(300)
         assert [one.kind for one in chat.edits()].count("pin") == 1
         assert sum("/pin" in url for url in seen.requests) == 2
+
+
+def open_long(store: Memory, count: int) -> fanfold.Session:
+    """A session of many short messages."""
+    chat = fanfold.open("long", store=store, window=10_000_000, dialect="openai.chat")
+    chat.merge([{"role": "user", "content": f"Said {n}."} for n in range(count)])
+    return chat
+
+
+def test_rows_are_folded_however_far_down_they_stand() -> None:
+    store = Memory()
+    chat = open_long(store, 2_100)
+    rows = [row.id for row in chat.view().rows]
+    with looking(store, f"s/long/now/{rows[2_050]}") as (_, seen):
+        sight = seen.page
+        sight.get_by_text("Fold rows from here").click()
+        sight.get_by_label("What stands in their place").fill("Said twice.")
+        sight.get_by_role("button", name="Fold …").click()
+        sight.get_by_role("dialog").get_by_role("button", name="Fold", exact=True).click()
+        sight.get_by_role("button", name="Take it back").wait_for()
+        assert chat.why(chat.edits()[-1].decision.id).hides == tuple(rows[2_050:2_052])
+
+
+def test_rows_that_come_late_do_not_hide_newer_ones() -> None:
+    store = Memory()
+    chat = open_long(store, 150)
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append((route, route.fetch()))
+
+    with looking(store, "s/long/now") as (_, seen):
+        sight = seen.page
+        sight.get_by_text("Said 3.").wait_for()
+        sight.wait_for_timeout(600)
+        sight.route("**/view?*offset=100*", hold)
+        sight.evaluate("document.querySelector('.long').scrollTop = 120 * 58")
+        while not held:
+            sight.wait_for_timeout(50)
+        chat.pin(chat.view().rows[121].id)
+        pinned = sight.locator(".long .tag.pinned")
+        pinned.wait_for()
+        route, late = held[0]
+        route.fulfill(response=late)
+        sight.wait_for_timeout(300)
+        assert pinned.count() == 1
+
+
+def test_what_is_said_before_the_page_listens_is_seen() -> None:
+    store = Memory()
+    chat = open_worked(store)
+    held: list[Any] = []
+    with Page(store) as page, opened("about:blank") as seen:
+        sight = seen.page
+        sight.route("**/events?*", lambda route: held.append(route))
+        sight.goto(f"{page.url}/?token={TOKEN}#/s/run/now")
+        sight.get_by_role("heading", name="tokens are in the window").wait_for()
+        chat.note("plan", "Said too early.")
+        while not held:
+            sight.wait_for_timeout(50)
+        held[0].continue_()
+        sight.get_by_text("Said too early.").first.wait_for(timeout=5_000)
+
+
+def test_a_frame_listens_again_when_its_stream_ended() -> None:
+    store = Memory()
+    chat = open_worked(store)
+    with Page(store, framed=True) as page, opened(f"{page.url}/#frame={TOKEN}/s/run/now") as seen:
+        sight = seen.page
+        with sight.expect_request_finished(lambda one: "/events" in one.url):
+            sight.get_by_role("heading", name="tokens are in the window").wait_for()
+            page.inspector.is_stopping = lambda: True
+        page.inspector.is_stopping = lambda: False
+        sight.wait_for_timeout(1_500)
+        chat.note("plan", "Said after the stream ended.")
+        sight.get_by_text("Said after the stream ended.").first.wait_for(timeout=5_000)
+        assert seen.complaints == []
+
+
+def test_that_a_list_is_empty_is_said_below_the_heading() -> None:
+    store = Memory()
+    open_worked(store)
+    with looking(store, "s/run/hidden") as (_, seen):
+        sight = seen.page
+        sight.get_by_role("button", name="Bring it back …").first.wait_for()
+        sight.get_by_label("Only edits that have these words").fill("nowhere")
+        empty = sight.get_by_text("None has these words here.")
+        empty.wait_for()
+        assert empty.bounding_box()["y"] > sight.get_by_role("heading", level=1).bounding_box()["y"]

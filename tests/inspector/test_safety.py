@@ -12,8 +12,10 @@ import pytest
 
 import fanfold
 from fanfold.core.errors import BadSetting
+from fanfold.inspector.desk import WRITES
 from fanfold.inspector.running import listen
 from fanfold.stores.sqlite import SQLite
+from fanfold.stores.store import Store
 from tests.inspector.world import TOKEN, Page, open_worked
 
 GOOD = {"x-fanfold-inspector": "1", "content-type": "application/json"}
@@ -122,6 +124,7 @@ def test_reading_changes_nothing_and_a_write_is_refused(store: SQLite) -> None:
         visitor = page.enter()
         for path in ("", "/view", "/edits", "/requests", "/requests/0", "/outputs", "/next", "/ledger"):
             visitor.ask(f"sessions/run{path}")
+        assert visitor.ask("search?words=disk")["hits"]
         dry = visitor.tell("run", "note", name="plan", text="look on", dry_run=True)
         assert dry["after"] > dry["before"]
         for verb, fields in {
@@ -135,11 +138,24 @@ def test_reading_changes_nothing_and_a_write_is_refused(store: SQLite) -> None:
     assert content(store.file) == before
 
 
+READS = {
+    *("load", "load_later", "checkpoint", "taught", "path", "entry", "read_entries", "find", "tracks"),
+    *("summaries", "referring", "sessions", "log_ends", "signatures", "get_blob", "blobs"),
+}
+
+
+def test_of_everything_that_a_store_does_it_is_known_whether_it_writes() -> None:
+    methods = {name for name, value in vars(Store).items() if callable(value) and not name.startswith("_")}
+    assert methods == READS | WRITES | {"tenant", "close"}
+    assert not READS & WRITES
+
+
 def content(file: Path) -> list[str]:
     """All that sessions have written; where entries are found is noted by the store itself, in its own time."""
     with closing(sqlite3.connect(file)) as connection:
         lines = list(connection.iterdump())
-    found = [line for line in lines if line.startswith(('INSERT INTO "line"', 'INSERT INTO "checkpoint"'))]
+    tables = tuple(f'INSERT INTO "{name}"' for name in ("line", "checkpoint", "signature"))
+    found = [line for line in lines if line.startswith(tables)]
     assert found
     return found
 

@@ -60,6 +60,7 @@ def test_thrift_is_tried_and_what_cannot_be_is_said() -> None:
         assert "no_such" in visitor.tell("run", "try", status=400, strategy="no_such")["error"]
         assert visitor.tell("run", "try", status=400, window="wide")["error"]
         assert visitor.tell("run", "try", status=400, window=0)["error"]
+        assert "no dry run" in visitor.tell("run", "try", status=400, window=9_000, dry_run=True)["error"]
         visitor.tell("run", "try", strategy="default", thrift=1.0)
         assert wait(visitor)["results"][1]["thrift"] == 1.0
 

@@ -54,6 +54,6 @@ def write_json(value: Any) -> bytes:
     return msgspec.json.encode(sendable(plain))
 
 
-def answer_json(value: Any, status: int = 200, headers: Headers | None = None) -> HttpAnswer:
+def answer_json(value: Any, status: int = 200) -> HttpAnswer:
     """A value as JSON."""
-    return HttpAnswer(status, write_json(value), "application/json", headers or [])
+    return HttpAnswer(status, write_json(value))

@@ -198,7 +198,7 @@ class Inspector:
 
     def _look(self, tenant: str, session: str | None) -> str:
         """Something that changes with every record: where a session's log ends, or what the list would show."""
-        store = self.desk.store
+        store = self.desk.beside
         if session:
             stored = store.load(tenant, session, after=_BEYOND, most=1)
             return write_json({"session": session, "seq": stored.seq, "version": stored.version}).decode()

@@ -12,7 +12,7 @@ from fanfold.core.record import TokenUsage
 from fanfold.inspector.desk import Seat
 from fanfold.inspector.looking import Inquiry, shortened_under
 from fanfold.session.preview import Preview
-from fanfold.session.stored import opening_of, summary_of, tenant_of
+from fanfold.session.stored import ANY_WINDOW, opening_of, summary_of, tenant_of
 from fanfold.tokens.models import lookup
 from fanfold.tokens.usage import cost
 
@@ -125,7 +125,7 @@ def describe_preview(told: Preview) -> dict[str, Any]:
 def sentences(told: Preview) -> list[str]:
     """What a change does to tokens, cache and cost, in words."""
     more = told.after - told.before
-    room = f" of {told.room:,}" if told.room is not None and told.room < 1 << 39 else ""
+    room = f" of {told.room:,}" if told.room is not None and told.room < ANY_WINDOW // 2 else ""
     tokens = f"{abs(more):,} token{'s' * (abs(more) != 1)}"
     step = "as many tokens as before" if not more else f"{tokens} {'more' if more > 0 else 'less'}"
     said = [f"The next request has {step}: {told.before:,} → {told.after:,}{room}."]

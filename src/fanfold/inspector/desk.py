@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from fanfold.core.edit import Decision
 from fanfold.core.errors import Closed, Moved, StoreFailed
 from fanfold.core.message import Call
 from fanfold.session.cache import CacheUse
@@ -26,7 +27,20 @@ ONLY_READS = (
 _OPEN = 16
 """So many sessions are kept open."""
 _TRIES = 3
-_WRITES = frozenset(("append", "create", "erase", "put_blob", "drop_blobs", "keep_checkpoint"))
+WRITES = frozenset(
+    (
+        "append",
+        "create",
+        "erase",
+        "put_blob",
+        "drop_blobs",
+        "keep_checkpoint",
+        "keep_signature",
+        "let_go",
+        "scour",
+        "alone",
+    )
+)
 
 
 class StoreBeside:
@@ -40,7 +54,7 @@ class StoreBeside:
         self._tenants: dict[str, Tenant] = {}
 
     def __getattr__(self, name: str) -> Any:
-        if name in _WRITES and not self._write:
+        if name in WRITES and not self._write:
             return _refuse
         return getattr(self._store, name)
 
@@ -69,6 +83,11 @@ class Seat:
         self._erasures = 0
 
     @property
+    def decisions(self) -> dict[str, Decision]:
+        """Every edit that was made, by id."""
+        return {one.decision.id: one.decision for one in self.chat.edits()}
+
+    @property
     def live(self) -> bool:
         """Whether it is open in this process; it was opened beside otherwise."""
         return self.state is not None
@@ -93,7 +112,8 @@ class Desk:
 
     def __init__(self, store: Store, *, write: bool = False) -> None:
         self.store, self.write = store, write
-        self._beside = cast("Store", StoreBeside(store, write=write))
+        self.beside = cast("Store", StoreBeside(store, write=write))
+        """The store, which refuses every write if it is only read."""
         self._open: OrderedDict[tuple[str, str], Seat] = OrderedDict()
         self._lock = threading.RLock()
 
@@ -116,7 +136,7 @@ class Desk:
             state = self.store.tenant(tenant).states.get(name)
             known = self._open.get((tenant, name))
             if known is None or known.state is not state:
-                found = Session(state) if state else StoredSessions(self._beside, tenant).open(name)
+                found = Session(state) if state else StoredSessions(self.beside, tenant).open(name)
                 known = Seat(found, state)
             self._open[tenant, name] = known
             self._open.move_to_end((tenant, name))

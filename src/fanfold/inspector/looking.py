@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from bisect import bisect_left
 from collections.abc import Collection, Mapping, Sequence
 from io import BytesIO
 from itertools import islice
@@ -18,6 +19,7 @@ from fanfold.inspector.answer import write_json
 from fanfold.inspector.desk import Desk, Seat
 from fanfold.inspector.values import (
     LONG,
+    MOST_PICTURE,
     PICTURES,
     because,
     because_covered,
@@ -74,7 +76,7 @@ class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
 
 def list_sessions(desk: Desk, asked: Inquiry) -> list[dict[str, Any]]:
     """The sessions of a tenant as `fanfold ls --json` has them, with shares; the one that was seen last first."""
-    found = sorted(desk.store.summaries(asked.tenant), key=lambda one: -one.seen)
+    found = sorted(desk.beside.summaries(asked.tenant), key=lambda one: -one.seen)
     return [
         {**asdict(one), "fill": one.fill, "cached_share": one.cached_share, "client": one.client}
         for one in found
@@ -143,7 +145,7 @@ def view_rows(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     if asked.flag("full"):
         return describe(view)
     start, most = max(0, asked.number("offset", 0)), asked.number("limit", _PAGE, _MOST_PAGE)
-    made = {one.decision.id: one.decision for one in seat.chat.edits()}
+    made = seat.decisions
     rows = [describe_brief(row, view, made, seat.calls) for row in view.rows[start : start + most]]
     return {
         "tip": view.tip,
@@ -170,11 +172,11 @@ def view_row(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     row = view.row(asked.rest[0])
     if row is None:
         return {"id": chat.why(asked.rest[0]).entry, "gone": True}
-    made = {one.decision.id: one.decision for one in chat.edits()}
     most = asked.number("most", LONG)
     was = row.was
     return {
-        **describe_brief(row, view, made, seat.calls),
+        **describe_brief(row, view, seat.decisions, seat.calls),
+        "at": next(at for at, one in enumerate(view.rows) if one.id == row.id),
         "messages": [_message(seat, view, row, one, most) for one in row.messages],
         "was": describe_message(was, row.id, view.kept, most, seat.calls) if was is not None else None,
         "why": chat.why(row.id) if row.kind != "note" else None,
@@ -194,7 +196,6 @@ def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     row = view.row(why.entry)
     hidden = why.shown_by or (row.why[-1] if row is not None and row.was is not None else None)
     past = seat.chat.edits()
-    made = {one.decision.id: one.decision for one in past}
     cover = view.row(why.shown_by) if why.shown_by is not None else None
     under = shortened_under(past, (why.entry,), by=("auto",)) if cover is not None else []
     return {
@@ -203,7 +204,7 @@ def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "hidden_by": hidden,
         "hidden_with": cover.count if cover is not None else 1,
         "on_path": row is not None or why.shown_by is not None,
-        "says": _say_why(row, view, made, hidden),
+        "says": _say_why(row, view, seat.decisions, hidden),
         "tokens": view.weigh(message),
         "message": describe_message(message, why.entry, view.kept, asked.number("most", LONG), seat.calls),
         "why": why,
@@ -235,7 +236,7 @@ def _say_why(row: Row | None, view: View, made: Mapping[str, Decision], hidden: 
 
 def search_all(desk: Desk, asked: Inquiry) -> dict[str, Any]:
     """Everything that the sessions of a tenant hold, searched for some words, hidden or not (`fanfold search`)."""
-    found = list(islice(search_tenant(desk.store, asked.tenant, asked.query.get("words", "")), _HITS + 1))
+    found = list(islice(search_tenant(desk.beside, asked.tenant, asked.query.get("words", "")), _HITS + 1))
     return {"hits": found[:_HITS], "more": len(found) > _HITS}
 
 
@@ -339,6 +340,8 @@ def pictures(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
     seat.forget_erased()
     for text in asked.query.get("requests", "").split(",")[:_MOST_PICTURES]:
         number = _number(text)
+        if number < 0:
+            raise BadInput("Say which requests by their numbers, from 0 on.")
         if number not in seat.pictures:
             view = seat.chat.sent(number)[1]
             told = {"number": number, "tokens": view.tokens, "picture": describe_picture(view)}
@@ -397,7 +400,7 @@ def _alike(one: list[str], two: list[str]) -> int:
 def _difference(seat: Seat, number: int) -> dict[str, Any]:
     """What the model saw in this request and not in the one before, as `fanfold diff --json`, with how rows begin."""
     chat = seat.chat
-    found, made = chat.diff(number - 1, number), {one.decision.id: one.decision for one in chat.edits()}
+    found, made = chat.diff(number - 1, number), seat.decisions
     texts: dict[str, Any] = {}
     for view in (chat.sent(number - 1)[1], chat.sent(number)[1]):
         for id in (*found.gone, *found.came, *found.changed):
@@ -438,7 +441,7 @@ def output(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     found = seat.chat.output(asked.rest[0])
     start, most = max(1, asked.number("offset", 1)), asked.number("limit", _LINES, _MOST_PAGE)
     told = {"ref": found.ref, "media": found.media, "size": found.size, "total": found.line_count}
-    if found.media in PICTURES and found.size <= 8 << 20:
+    if found.media in PICTURES and found.size <= MOST_PICTURE:
         data = b64encode(found.bytes()).decode()
         return {**told, "offset": start, "lines": [], "src": f"data:{found.media};base64,{data}"}
     lines = found.lines(start, most, longest=_WIDEST) if found.is_text else []
@@ -471,9 +474,9 @@ def search(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
         ids = (row.id,) if row.kind in ("entry", "note") else seat.chat.why(row.id).hides
         for id in ids:
             message = view.said(id) if row.kind != "note" else row.messages[0]
-            at = _text(message).casefold().find(words) if message is not None else -1
+            text = _text(message) if message is not None else ""
+            at = _find(words, text)
             if message is not None and at >= 0:
-                text = _text(message)
                 hidden = row.id if row.id != id else row.why[-1] if row.was is not None else None
                 found.append(
                     {
@@ -487,6 +490,15 @@ def search(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
             if len(found) >= _HITS:
                 return found
     return found
+
+
+def _find(words: str, text: str) -> int:
+    """Where casefolded words begin in a text; a letter may become two when its case is folded."""
+    folded = text.casefold()
+    at = folded.find(words)
+    if at < 0 or len(folded) == len(text):
+        return at
+    return bisect_left(range(len(text)), at, key=lambda end: len(text[:end].casefold()))
 
 
 def _text(message: Any) -> str:
@@ -511,5 +523,5 @@ def next_request(seat: Seat, asked: Inquiry) -> Any:
 def export(desk: Desk, asked: Inquiry) -> bytes:
     """The session as one file of JSON lines, as `fanfold export` writes it."""
     file = BytesIO()
-    export_session(desk.store, asked.name, file, tenant=asked.tenant)
+    export_session(desk.beside, asked.name, file, tenant=asked.tenant)
     return file.getvalue()

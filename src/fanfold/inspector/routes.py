@@ -42,6 +42,8 @@ WRITES: Mapping[str, Work] = {
 
 def answer_trial(desk: Desk, trials: PolicyTrials, asked: Inquiry, verb: str) -> HttpAnswer:
     """List the trials of a session, begin one or cancel one; none of that changes the session."""
+    if "dry_run" in asked.body:
+        raise BadInput("A trial changes nothing, so there is no dry run of it.")
     work = {"trials": trials.list, "try": trials.start, "cancel": trials.cancel}[verb]
     return answer_json(desk.use(asked.tenant, asked.name, lambda seat: work(seat, asked)))
 

@@ -25,7 +25,7 @@ from fanfold.inspector.desk import Seat
 from fanfold.inspector.looking import Inquiry
 from fanfold.inspector.trial import TrialQuestion, TriedPolicy
 from fanfold.replay.policy import policy
-from fanfold.session.stored import count_erasures, opening_of, whole_history
+from fanfold.session.stored import ANY_WINDOW, count_erasures, opening_of, whole_history
 from fanfold.tokens.models import lookup
 from fanfold.transcripts import Conversation
 
@@ -179,7 +179,7 @@ def present(seat: Seat) -> TriedPolicy:
     model = lookup(terms.model) if terms.model else None
     known = terms.window or (model.window if model else None) or 100_000
     name, thrift = _named(terms)
-    return TriedPolicy(window=min(known, 1 << 40), strategy=name, thrift=thrift, label="now")
+    return TriedPolicy(window=min(known, ANY_WINDOW), strategy=name, thrift=thrift, label="now")
 
 
 def _named(terms: Opened) -> tuple[str, float | None]:

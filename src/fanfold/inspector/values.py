@@ -20,7 +20,8 @@ BRIEF, LONG = 240, 20_000
 """Characters of a row in the list, and of a part that is looked at."""
 PICTURES = frozenset(("image/png", "image/jpeg", "image/gif", "image/webp"))
 """Pictures that a browser shows and that cannot run anything."""
-_MOST_PICTURE = 8 << 20
+MOST_PICTURE = 8 << 20
+"""Bytes of a picture that is shown."""
 _GIVEN = 60
 """Characters of what a call was given."""
 
@@ -102,9 +103,10 @@ def because(row: Row, view: View, decisions: Mapping[str, Decision]) -> str:
     if row.kind == "note":
         return "A note: it stands beside the conversation until it is undone."
     if row.kind == "fold":
-        return f"Stands for {row.count:,} messages, folded by {who}{_to_make_room(made)}.{saved}"
+        return f"Stands for {_messages(row)}, folded by {who}{_to_make_room(made)}.{saved}"
     if row.kind == "drop":
-        return f"{row.count:,} messages were left out here by {who}{_to_make_room(made)}.{saved}"
+        left = "was left out" if row.count == 1 else "were left out"
+        return f"{_messages(row)} {left} here by {who}{_to_make_room(made)}.{saved}"
     if row.kind == "mend":
         return "Written as the provider's rules need it; nothing else was changed."
     if row.was is not None:
@@ -117,6 +119,10 @@ def because(row: Row, view: View, decisions: Mapping[str, Decision]) -> str:
     if row.id in view.fresh:
         return "New: the model has not seen it yet, so it is shown whole."
     return "As it was recorded: no edit touched it."
+
+
+def _messages(row: Row) -> str:
+    return f"{row.count:,} message{'s' * (row.count != 1)}"
 
 
 def because_covered(cover: Row, decisions: Mapping[str, Decision]) -> str:
@@ -204,7 +210,7 @@ def _cut(text: str, most: int) -> dict[str, Any]:
 
 def _source(image: Image) -> str | None:
     """The picture itself, where it can be shown; an address is never fetched."""
-    if image.data is None or image.media not in PICTURES or len(image.data) > _MOST_PICTURE:
+    if image.data is None or image.media not in PICTURES or len(image.data) > MOST_PICTURE * 4 // 3 + 4:
         return None
     return f"data:{image.media};base64,{image.data}"
 

@@ -44,29 +44,34 @@ export async function download(event) {
   link.click();
 }
 
+// In a frame: as an EventSource does it, with a header.
 async function listen(path, heard, stop) {
-  const reader = (await fetch(path, { headers: own(), signal: stop.signal })).body.getReader();
-  for (let first = true; ;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    if (!new TextDecoder().decode(value).startsWith("data:")) continue;
-    if (!first) heard();
-    first = false;
+  while (!stop.signal.aborted) {
+    const answer = await fetch(path, { headers: own(), signal: stop.signal }).catch(() => null);
+    if (answer && !answer.ok) return;
+    await (answer ? hear(answer.body.pipeThrough(new TextDecoderStream()).getReader(), heard).catch(() => {}) : null);
+    await new Promise((go) => setTimeout(go, 1000));
   }
 }
 
+async function hear(reader, heard) {
+  let text = "";
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
+    const events = (text + piece.value).split("\n\n");
+    text = events.pop();
+    if (events.some((one) => one.startsWith("data:"))) heard();
+  }
+}
+
+// The first event comes at once: what changed before the stream began is seen as well.
 export function watch(name, heard) {
   const path = address("events", name ? { session: name } : {});
   if (place.visitor) {
     const stop = new AbortController();
-    listen(path, heard, stop).catch(() => {});
+    listen(path, heard, stop);
     return () => stop.abort();
   }
   const source = new EventSource(path);
-  let first = true;
-  source.onmessage = () => {
-    if (!first) heard();
-    first = false;
-  };
+  source.onmessage = heard;
   return () => source.close();
 }

@@ -10,7 +10,7 @@ const LEADS = { stands: "It stands.", undone: "It was undone: the model sees wha
 const by = (edit) => ({ person: "you", auto: "the strategy " + edit.why, pass: "the filter " + edit.why })[edit.by] || "a repair";
 const why = (edit) => (edit.by === "auto" ? " to make room" : "");
 
-export function buttonsFor(edit, change) {
+function buttonsFor(edit, change) {
   const tell = (verb, title, button, more) => change(verb, { edit: edit.id, ...more }, title, button);
   const hides = ["fold", "drop", "elide"].includes(edit.kind);
   if (!hides) return null;
@@ -77,9 +77,9 @@ export function Hidden({ name }) {
     <p class="lead">${stand.length ? "They touch " + many(covered, "message") + ". Nothing is lost: each can be brought back, word for word." : "The model sees everything that was said."}</p>
     <div class="choose"><div class="buttons" role="group" aria-label="Which edits">${[["stands", "Hidden now", stand], ["undone", "Brought back", back], ["all", "All edits", edits]].map(([id, title, some]) => html`<button class=${id === which ? "" : "quiet"} aria-pressed=${id === which} onClick=${() => setWhich(id)}>${title} ${some.length}</button>`)}</div>
     <input type="search" aria-label="Only edits that have these words" placeholder="Filter: a file, a tool, some words" value=${words} onInput=${(e) => setWords(e.target.value)} /></div>
-    ${inGroups(shown.slice(0, MOST)).map((group) => html`<${Group} key=${group.key + group.edits[0].id} edits=${group.edits} name=${name} change=${change} />`)}
+    <div>${inGroups(shown.slice(0, MOST)).map((group) => html`<${Group} key=${group.key + group.edits[0].id} edits=${group.edits} name=${name} change=${change} />`)}
     ${shown.length > MOST ? html`<p class="remark">The newest ${MOST} of ${number(shown.length)} are listed.</p>` : null}
-    ${shown.length ? null : html`<section><p class="remark">${words ? "None has these words here. The search in Now looks through everything that was said." : "There is none."}</p></section>`}`;
+    ${shown.length ? null : html`<section><p class="remark">${words ? "None has these words here. The search in Now looks through everything that was said." : "There is none."}</p></section>`}</div>`;
 }
 
 export function Edit({ name, id }) {
@@ -104,7 +104,7 @@ export function Edit({ name, id }) {
         ${edit.covered.map((one) => html`<div class="source ${lit.includes(one.id) ? "lit" : ""}" id=${"from-" + one.id} aria-current=${lit.includes(one.id) ? "true" : null} key=${one.id}><div class="meta"><b>${label(one.message.role)}</b><span>${number(one.tokens)} tokens</span><code>${one.id.slice(0, 8)}</code></div><${Message} message=${one.message} name=${name} /></div>`)}
         ${edit.total > edit.covered.length ? html`<p class="remark">The first ${number(edit.covered.length)} are shown here.</p>` : null}
       </section>
-      <section aria-label="After"><h2>After: what the model reads instead</h2>
+      <section aria-label="After"><h2>${edit.fate === "stands" ? "After: what the model reads instead" : "What stood in their place"}</h2>
         ${text !== null && edit.lines.length ? html`<p class="remark">Choose a line to see what it was made from.</p>${text.split("\n").map((line, at) => sources[at + 1]
           ? html`<button class="told ${sources[at + 1].entries.some((one) => lit.includes(one)) ? "lit" : ""}" title=${"Made from " + many(sources[at + 1].entries.length, "message")} onClick=${() => light(sources[at + 1])}>${plain(line)}</button>`
           : html`<div class="untold">${plain(line) || " "}</div>`)}` : edit.shows.map((message) => html`<${Message} message=${message} name=${name} />`)}

@@ -1,12 +1,12 @@
 // Now: the view row by row, what fills the window, the frame, pins and notes.
 import { html, useState, useEffect } from "./vendor/htm-preact.js";
 import { ask, download, exportAddress, session } from "./api.js";
-import { Bar, Chip, LongList, PAGE, Marked, Message, Picture, Wait, hue, label, many, number, percent, dollars, plain, to, useAsk, useChange } from "./parts.js";
+import { Bar, Chip, LongList, PAGE, Marked, Message, Picture, Wait, hue, label, many, number, percent, dollars, plain, to, useAsk, useChange, useNewest } from "./parts.js";
 
 // What the model did, or what this answers.
 const Done = ({ of }) => (of ? html`<span class="done">${plain(of)}</span> ` : null);
 
-export function Row({ row, largest, open }) {
+function Row({ row, largest, open }) {
   const done = row.answers.join(", ") || (row.calls.length ? "→ " + row.calls.join(", ") : "");
   const words = plain(row.text);
   const tags = [row.pinned && "pinned", row.elided && "shortened", row.fresh && "new", row.brought_back && "brought back"].filter(Boolean);
@@ -32,9 +32,10 @@ export function Now({ name, chosen }) {
   const [words, setWords] = useState("");
   const [hits, setHits] = useState(null);
   const change = useChange(name);
-  const search = async (event) => {
+  const show = useNewest(setHits);
+  const search = (event) => {
     event.preventDefault();
-    setHits(words ? await ask(session(name, "search"), { words }).catch((error) => [{ error: error.message }]) : null);
+    show(words ? ask(session(name, "search"), { words }) : null);
   };
   if (!asked.value || !view.value) return html`<${Wait} of=${asked.error ? asked : view} />`;
   const told = asked.value;
@@ -51,7 +52,7 @@ export function Now({ name, chosen }) {
     </section>
     <div class=${chosen ? "split" : ""}>
       <section><h2>What the model sees, row by row</h2>
-        <form class="search" onSubmit=${search} role="search"><input type="search" aria-label="Search this conversation, hidden things included" placeholder="Search this conversation, hidden things included" value=${words} onInput=${(e) => { setWords(e.target.value); if (!e.target.value) setHits(null); }} /><button class="quiet">Search</button></form>
+        <form class="search" onSubmit=${search} role="search"><input type="search" aria-label="Search this conversation, hidden things included" placeholder="Search this conversation, hidden things included" value=${words} onInput=${(e) => { setWords(e.target.value); show(null); }} /><button class="quiet">Search</button></form>
         ${hits ? html`<${Hits} hits=${hits} name=${name} words=${words} />` : html`<${Rows} name=${name} told=${view.value} open=${(id) => { location.hash = to(name, "now", id); }} chosen=${chosen} />`}
       </section>
       ${chosen ? html`<${Detail} key=${chosen} name=${name} id=${chosen} client=${told.client} close=${() => { location.hash = to(name, "now"); }} />` : null}
@@ -75,7 +76,7 @@ export function Now({ name, chosen }) {
 }
 
 function Hits({ hits, name, words }) {
-  if (hits[0]?.error) return html`<p class="alarm" role="alert">${hits[0].error}</p>`;
+  if (hits.error) return html`<p class="alarm" role="alert">${hits.error}</p>`;
   return html`<p class="remark" role="status">${hits.length ? many(hits.length, "message") + " found" : "Nothing was found."}</p>
     ${hits.map((hit) => html`<div class="card ${hit.hidden_by ? "off" : ""}"><div><div class="meta"><${Chip} kind=${hit.kind} />${hit.hidden_by ? html`<span class="tag">hidden by ${hit.hidden_by}</span>` : html`<span class="tag on">in view</span>`}</div><p class="quote" dir="auto"><${Marked} text=${hit.text} words=${words} /></p></div>
       <div class="buttons"><a class="button quiet" href=${hit.hidden_by ? to(name, "message", hit.entry) : to(name, "now", hit.entry)}>${hit.hidden_by ? "See why" : "Show"}</a></div></div>`)}`;
@@ -120,6 +121,7 @@ export function Detail({ name, id, client, request, close }) {
   const change = useChange(name);
   const [count, setCount] = useState(2);
   const [text, setText] = useState("");
+  const [error, setError] = useState("");
   useEffect(() => {
     const press = (event) => event.key === "Escape" && !document.querySelector("dialog[open]") && close();
     window.addEventListener("keydown", press);
@@ -128,10 +130,11 @@ export function Detail({ name, id, client, request, close }) {
   const row = asked.value;
   const fold = async (event) => {
     event.preventDefault();
-    const view = await ask(session(name, "view"), { limit: 2000 });
-    const at = view.rows.findIndex((one) => one.id === id);
-    const covers = view.rows.slice(at, at + Number(count)).filter((one) => one.kind !== "note").map((one) => one.id);
-    change("fold", { covers, text }, "Fold " + many(covers.length, "row"), "Fold");
+    try {
+      const view = await ask(session(name, "view"), { offset: row.at, limit: count });
+      const covers = view.rows.filter((one) => one.kind !== "note").map((one) => one.id);
+      change("fold", { covers, text }, "Fold " + many(covers.length, "row"), "Fold");
+    } catch (failed) { setError(failed.message); }
   };
   return html`<section class="panel" aria-label="The row"><header><h2>${row?.kind ? label(row.kind) : "Row"}</h2><button class="quiet" onClick=${close} aria-label="Close the row">✕</button></header>
     ${!row ? html`<${Wait} of=${asked} />` : row.gone ? html`<p>This row is no longer in the window. <a href=${/^e\d+$/.test(id) ? to(name, "edit", id) : to(name, "message", id)}>See what became of it</a></p>` : html`
@@ -148,6 +151,6 @@ export function Detail({ name, id, client, request, close }) {
       ${request !== undefined || row.kind === "note" ? null : html`<details><summary>Fold rows from here</summary><form onSubmit=${fold}>
         <label>How many rows, this one first <input type="number" min="1" value=${count} onInput=${(e) => setCount(e.target.value)} /></label>
         <label>What stands in their place <textarea rows="3" value=${text} onInput=${(e) => setText(e.target.value)}></textarea></label>
-        <div class="buttons"><button class="quiet" disabled=${!text}>Fold …</button></div></form></details>`}`}
+        <div class="buttons"><button class="quiet" disabled=${!text}>Fold …</button></div>${error ? html`<p class="alarm" role="alert">${error}</p>` : null}</form></details>`}`}
   </section>`;
 }

@@ -1,16 +1,16 @@
 // Outputs: whole, by lines, and searched. Only the lines that can be seen are fetched.
 import { html, useState } from "./vendor/htm-preact.js";
 import { ask, session } from "./api.js";
-import { LongList, Wait, bytes, many, number, plain, to, useAsk } from "./parts.js";
+import { LongList, Wait, bytes, many, number, plain, to, useAsk, useNewest } from "./parts.js";
 
 export function Outputs({ name, chosen }) {
   const asked = useAsk(session(name, "outputs"));
   const [pattern, setPattern] = useState("");
   const [hits, setHits] = useState(null);
-  const search = async (event) => {
+  const show = useNewest(setHits);
+  const search = (event) => {
     event.preventDefault();
-    if (!pattern) return setHits(null);
-    setHits(await ask(session(name, "grep"), { pattern, ignore_case: "1", ...(chosen ? { ref: chosen } : {}) }).catch((error) => ({ error: error.message })));
+    show(pattern ? ask(session(name, "grep"), { pattern, ignore_case: "1", ...(chosen ? { ref: chosen } : {}) }) : null);
   };
   if (!asked.value) return html`<${Wait} of=${asked} />`;
   const all = asked.value;

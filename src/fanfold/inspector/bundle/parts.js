@@ -63,6 +63,15 @@ export function useAsk(path, query = {}) {
   return state.path === key ? state : { value: null, error: null, path: key };
 }
 
+// Only the newest of several answers is shown, in whatever order they come.
+export function useNewest(show) {
+  const count = useRef(0);
+  return (answer) => {
+    const own = (count.current += 1);
+    Promise.resolve(answer).then((found) => own === count.current && show(found), (error) => own === count.current && show({ error: error.message }));
+  };
+}
+
 // The words that were looked for, marked where they stand.
 export function Marked({ text, words }) {
   const shown = plain(text), at = words ? shown.toLowerCase().indexOf(words.toLowerCase()) : -1;
@@ -116,6 +125,8 @@ export function LongList({ total, high, fetchPage, mark, row, name, empty, chose
   const [top, setTop] = useState(0);
   const [pages, setPages] = useState({});
   const wanted = useRef({});
+  const latest = useRef(mark);
+  latest.current = mark;
   const height = useHeight(box);
   const SIZE = PAGE, NEAR = 10;
   // A browser draws nothing beyond some 33 million pixels, so a longer list is scrolled in larger steps.
@@ -130,6 +141,7 @@ export function LongList({ total, high, fetchPage, mark, row, name, empty, chose
       if (wanted.current[key]) continue;
       wanted.current[key] = true;
       fetchPage(page * SIZE, SIZE).then((rows) => setPages((old) => {
+        if (latest.current !== mark) return old;
         // What is far from here is forgotten, and fetched again when somebody comes back.
         const kept = Object.entries({ ...old, [page]: rows }).filter(([at]) => Math.abs(at - page) <= NEAR);
         const known = new Set(kept.map(([at]) => at));
@@ -166,17 +178,16 @@ function Words({ part, name }) {
   return html`<pre dir="auto" tabindex="0">${plain(part.text)}${cut ? html`<span class="more"> … ${number(part.length - part.text.length)} more characters${part.ref ? html`: <a href=${to(name, "outputs", part.ref)}>see all of it</a>` : ""}</span>` : null}</pre>`;
 }
 
-export function Part({ part, name }) {
-  const inner = { ...part };
+function Part({ part, name }) {
   switch (part.type) {
-    case "text": return html`<${Words} part=${inner} name=${name} />`;
-    case "thinking": return html`<div class="part"><small>thinking${part.signed ? ", signed" : ""}</small><${Words} part=${inner} name=${name} /></div>`;
-    case "call": return html`<div class="part"><small>calls <b>${part.name}</b></small><${Words} part=${inner} name=${name} /></div>`;
+    case "text": return html`<${Words} part=${part} name=${name} />`;
+    case "thinking": return html`<div class="part"><small>thinking${part.signed ? ", signed" : ""}</small><${Words} part=${part} name=${name} /></div>`;
+    case "call": return html`<div class="part"><small>calls <b>${part.name}</b></small><${Words} part=${part} name=${name} /></div>`;
     case "result": return html`<div class="part"><small>answers ${part.answers ? html`<b>${plain(part.answers)}</b>` : html`<code>${part.call}</code>`}${part.error ? html` <b class="alarm">error</b>` : ""}${part.ref ? html` · <a href=${to(name, "outputs", part.ref)}>output ${part.ref}</a>` : ""}</small>
       ${part.parts.map((one) => html`<${Part} part=${{ ...one, ref: part.ref }} name=${name} />`)}</div>`;
     case "image": return html`<div class="part"><small>image ${part.media || ""}</small>${part.src ? html`<img src=${part.src} alt="An image of the conversation" />` : html`<pre>${part.url || "It cannot be shown here."}</pre>`}</div>`;
-    case "document": return html`<div class="part"><small>document ${part.name || ""} ${part.media || ""}</small><${Words} part=${inner} name=${name} /></div>`;
-    default: return html`<div class="part"><small>${part.type}</small><${Words} part=${inner} name=${name} /></div>`;
+    case "document": return html`<div class="part"><small>document ${part.name || ""} ${part.media || ""}</small><${Words} part=${part} name=${name} /></div>`;
+    default: return html`<div class="part"><small>${part.type}</small><${Words} part=${part} name=${name} /></div>`;
   }
 }
 

@@ -1,7 +1,7 @@
 // All sessions of a tenant: how full each window is, what it cost, and who came from whom. And a search over everything.
 import { html, useState } from "./vendor/htm-preact.js";
 import { ask } from "./api.js";
-import { Bar, Marked, Wait, ago, dollars, many, number, percent, to, useAsk } from "./parts.js";
+import { Bar, Marked, Wait, ago, dollars, many, number, percent, to, useAsk, useNewest } from "./parts.js";
 
 const STEP = 100;
 
@@ -31,6 +31,7 @@ export function Sessions() {
   const asked = useAsk("sessions");
   const [words, setWords] = useState("");
   const [found, setFound] = useState(null);
+  const show = useNewest(setFound);
   const [most, setMost] = useState(STEP);
   if (!asked.value) return html`<${Wait} of=${asked} />`;
   const sessions = asked.value;
@@ -39,15 +40,15 @@ export function Sessions() {
   const total = (key) => sessions.reduce((sum, one) => sum + (one.unmanaged && one.cost ? one[key] : 0), 0);
   const cost = sessions.reduce((sum, one) => sum + (one.cost || 0), 0);
   const saved = total("unmanaged") ? 1 - total("cost") / total("unmanaged") : 0;
-  const search = async (event) => {
+  const search = (event) => {
     event.preventDefault();
-    setFound(words ? { wait: true } : null);
-    if (words) setFound(await ask("search", { words }).catch((error) => ({ error: error.message })));
+    setFound({ wait: true });
+    show(words ? ask("search", { words }) : null);
   };
   return html`<h1>${many(sessions.length, "session")}</h1>
     <p class="lead">${cost ? dollars(cost) + " billed in all, at list prices" + (saved > 0.01 ? "; about " + dollars(total("unmanaged")) + " if everything had been sent each time. " : ". ") : ""}Choose one to see what is in its window, and why.</p>
     <section>
-      <form class="search" role="search" onSubmit=${search}><input type="search" aria-label="Find a session by name, client or model; Enter searches everything that was said" placeholder="Find a session, or press Enter to search everything that was ever said" value=${words} onInput=${(e) => { setWords(e.target.value); setFound(null); }} /><button class="quiet" disabled=${!words}>Search everything</button></form>
+      <form class="search" role="search" onSubmit=${search}><input type="search" aria-label="Find a session by name, client or model; Enter searches everything that was said" placeholder="Find a session, or press Enter to search everything that was ever said" value=${words} onInput=${(e) => { setWords(e.target.value); show(null); }} /><button class="quiet" disabled=${!words}>Search everything</button></form>
       ${found ? html`<${Everywhere} found=${found} words=${words} />` : rows.length ? html`<div class="wide"><table class="list sessions">
         <thead><tr><th scope="col">Session</th><th scope="col">Window</th><th scope="col" class="n less">Messages</th><th scope="col" class="n less">Requests</th><th scope="col" class="n less">Edits</th><th scope="col" class="n less">From cache</th><th scope="col" class="n">Cost</th><th scope="col" class="less">Last seen</th></tr></thead>
         <tbody>${rows.slice(0, most).map(({ one, depth }) => html`<tr key=${one.name}>
