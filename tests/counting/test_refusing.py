@@ -62,6 +62,25 @@ def test_the_true_limit_holds_from_then_on(provider: str) -> None:
         assert sent(chat) <= 6_000
 
 
+@pytest.mark.parametrize("model", ["gpt-5", "gpt-4.1", "gpt-4o"])
+def test_a_server_that_allows_far_less_than_the_model_still_gets_long_requests(model: str) -> None:
+    """Room for the reply is a share of the window that the server has, not of the one that the model is known for."""
+    chat = talk(None, model=model, messages=70)
+    chat.request()
+    before = chat.sent()[0].tokens
+    said = f"This model's maximum context length is 16000 tokens. However, your messages resulted in {before} tokens."
+    assert before > 16_000
+    assert chat.refused(said) is True
+    sizes = []
+    for number in range(60):
+        chat.say(f"{number} " + "word " * 400)
+        chat.add(assistant("Yes."))
+        chat.say("Go on.")
+        chat.request()
+        sizes.append(chat.sent()[0].tokens)
+    assert 10_000 < max(sizes) <= 14_400
+
+
 def test_the_providers_count_teaches_the_scale() -> None:
     chat = talk(messages=12)
     counted = sent(chat)

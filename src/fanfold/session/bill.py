@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from fanfold.config.events import Disputed
 from fanfold.config.telemetry import tell_bill
 from fanfold.core.budget import BOUNDS
@@ -146,6 +148,8 @@ def _limit_said(state: State, said: Refusal, reply: int | None) -> int | None:
     """How long a prompt may be by the provider's own figure, the reply taken off where it shares the window."""
     if said.limit is None:
         return None
-    budget = state.terms.budget.reserving(reply)
-    spared = budget.reply if budget.shared and said.limit < budget.window else 0
+    budget, spared = state.terms.budget.reserving(reply), 0
+    if budget.shared and said.limit < budget.window:
+        # Unless the caller says how long a reply may be, it is a share of the window that this server has.
+        spared = replace(budget, window=said.limit).reply
     return max(said.limit - (spared if said.reserve is None else said.reserve), 1)
