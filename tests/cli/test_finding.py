@@ -63,3 +63,8 @@ def test_a_message_is_printed_by_its_id(run: Run, shortened: str) -> None:
     assert run("cat", "run", ids[0]).out == "Find the error. Never touch vendor/."
     assert run("cat", "run", ids[2]).out == run("cat", "run", "o1").out
     assert run("cat", "run", ids[2][:5]).code == 2
+
+
+def test_that_a_search_stopped_at_its_limit_is_said(run: Run, store: str) -> None:
+    assert run("search", "error", "-m", "1").err == "There are more than 1: give -m.\n"
+    assert run("search", "error").err == ""

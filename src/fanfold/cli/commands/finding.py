@@ -116,8 +116,11 @@ def search(sessions: Sessions, words: str, session: str | None, limit: int, as_j
     """
     if session is not None:
         sessions.find(session)
-    found = list(islice(search_store(sessions.store, sessions.tenant, words, session=session), limit))
+    hits = search_store(sessions.store, sessions.tenant, words, session=session)
+    found = list(islice(hits, limit))
     say([msgspec.structs.asdict(one) for one in found], "\n".join(map(_told, found)), as_json)
+    if next(hits, None) is not None and not as_json:
+        click.echo(f"There are more than {limit:,}: give -m.", err=True)
     if not found:
         _end_without("No session here has these words.", as_json)
 
