@@ -266,7 +266,7 @@ class Conversations:
     def _edits(self, name: str, holder: Holder, view: View) -> set[str]:
         """The edits that shape what is sent; where one of them stands for something erased, the session is guarded."""
         shaped = shaped_rows(view)
-        if any(row.kind == "entry" and row.messages[0].wire is None for row in shaped):
+        if any(row.kind == "entry" and view.said(row.id) is None for row in shaped):
             self._guarded.add((holder.tenant, name))
         return {edit for row in shaped for edit in (row.why or (row.id,))}
 
