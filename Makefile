@@ -84,12 +84,14 @@ pages: .venv/.test ## write anew what is written by the code: names, printed vie
 	@.venv/bin/python scripts/picture_inspector.py
 	@FANFOLD_GOLDEN=write .venv/bin/python -m pytest tests/test_view.py tests/cli
 
-lock: .venv/bin/python ## choose new versions for requirements/*.txt
+lock: .venv/bin/python ## choose new versions for requirements/*.txt [ONLY=strands: for one integration]
 	@$(PIP) uv
+ifndef ONLY
 	@$(COMPILE) --upgrade --extra test --output-file requirements/test.txt
 	@$(COMPILE) --upgrade --extra ray --constraint requirements/test.txt --output-file requirements/ray.txt
 	@$(COMPILE) --upgrade --extra docs --constraint requirements/test.txt --output-file requirements/docs.txt
-	@for pins in requirements/integrations/*.in; do name=$$(basename $$pins .in); \
+endif
+	@for pins in requirements/integrations/$(or $(ONLY),*).in; do name=$$(basename $$pins .in); \
 	  $(COMPILE) $$pins --upgrade --extra $$(echo $$name | tr _ -) --output-file requirements/integrations/$$name.txt; done
 
 clean: ## remove the environment and everything that was built
