@@ -24,7 +24,7 @@ SYSTEMS = {
 }
 HEAD = """# Five documented systems
 
-Whoever uses one of these systems finds it here, whole. Each requirement of its document has a number, code that meets
+If you use one of these systems, you find all of it here. Each requirement of its document has a number, code that meets
 it, and tests. Presets are corrected where the document or its source is wrong; the plain functions of `fanfold.systems`
 do exactly what the document says. This page is written by `make pages`.
 

@@ -532,7 +532,8 @@ def test_why_tells_what_hides_an_entry() -> None:
     chat.fold((ids[0], ids[1]), "both")
     why = chat.why(ids[0])
     assert (why.visible, why.shown_by, [edit.id for edit in why.edits]) == (False, "e1", ["e1"])
-    assert str(why) == f"{ids[0][:8]} is hidden by e1\n  e1 folded 2 rows by a person, 41 → 2 tokens"
+    told = f"{ids[0][:8]} is hidden by e1\n  e1 folded 2 rows by a person, 41 → 2 tokens"
+    assert str(why) == told + '\nTo bring it back: chat.undo("e1")'
 
 
 def test_what_went_out_can_be_seen_again() -> None:
