@@ -18,6 +18,8 @@ FOLDER = ROOT / ".clients"
 CLIENTS = {
     "@openai/codex": "0.169.0",
     "@anthropic-ai/claude-code": "2.1.326",
+    "@google/gemini-cli": "0.61.0",
+    "opencode-ai": "1.18.33",
 }
 PATIENCE = 600
 

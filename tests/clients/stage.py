@@ -78,6 +78,8 @@ def offers(body, name):
     tools = list(body.get("tools") or [])
     items = body.get("input") if isinstance(body.get("input"), list) else []
     tools += [tool for item in items if item.get("type") == "additional_tools" for tool in item["tools"]]
+    tools += [declared for tool in tools for declared in tool.get("functionDeclarations") or ()]
+    tools += [tool["function"] for tool in tools if "function" in tool]
     return bool(tools) and (not name or name in [tool.get("name") for tool in tools])
 
 

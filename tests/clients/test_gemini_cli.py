@@ -1,0 +1,45 @@
+"""gemini-cli, unchanged, behind the gateway."""
+
+import json
+import os
+
+import pytest
+
+from fanfold.testing.provider import Fail
+from tests.clients.stage import Play, stage
+
+pytestmark = pytest.mark.skipif(
+    "FANFOLD_CLIENTS" not in os.environ, reason="real clients run in `make test-clients` only"
+)
+SETTINGS = {
+    "security": {"auth": {"selectedType": "gemini-api-key"}},
+    "telemetry": {"enabled": False},
+    "privacy": {"usageStatisticsEnabled": False},
+    "general": {"enableAutoUpdate": False},
+}
+
+
+def shell(command, request):
+    return "run_shell_command", {"command": command}
+
+
+def gemini(on, prompt="Look at all files, one by one.", *more):
+    """What gemini-cli says in the end."""
+    home = on.folder / ".gemini"
+    home.mkdir(exist_ok=True)
+    (home / "settings.json").write_text(json.dumps(SETTINGS))
+    told = on.run(
+        "gemini", "-p", prompt, "--yolo", "-m", "gemini-3-pro-preview", "--output-format", "json",
+        "--skip-trust", *more, GOOGLE_GEMINI_BASE_URL=on.url, GEMINI_API_KEY="scripted",
+    )  # fmt: skip
+    return json.loads(told[told.index("{") :])["response"]
+
+
+def test_what_goes_wrong_is_got_over(tmp_path):
+    """Rate limits, failures of the server and a look-up; streams that break off are not tried here."""
+    wrong = {3: Fail.rate_limit(), 4: Fail.server_error(), 6: "recall"}
+    play = Play(12, shell, wrong)
+    with stage(tmp_path, play) as on:
+        assert gemini(on) == "All done."
+        on.check()
+        assert len(play.recalled) == 1
