@@ -330,6 +330,17 @@ def test_all_public_names_are_listed_before_anybody_has_used_them() -> None:
     assert version == metadata.version("fanfold")
 
 
+def test_a_checkout_that_was_not_installed_runs_and_has_a_version() -> None:
+    code = (
+        "import sys; from importlib import metadata\n"
+        "def absent(name): raise metadata.PackageNotFoundError(name)\n"
+        "metadata.version = absent\n"
+        "from fanfold.cli import main; raise SystemExit(main(['--version']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "fanfold, version 0+unknown\n"
+
+
 @pytest.mark.parametrize("name", fanfold.__all__)
 def test_every_public_name_has_a_docstring(name: str) -> None:
     text = inspect.getdoc(getattr(fanfold, name)) or ""

@@ -216,9 +216,12 @@ _LATE = {
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        from importlib.metadata import version  # late: it is slow, and few programs ask
+        from importlib.metadata import PackageNotFoundError, version  # late: it is slow, and few programs ask
 
-        value: object = version("fanfold")
+        try:
+            value: object = version("fanfold")
+        except PackageNotFoundError:  # run from a checkout that was not installed
+            value = "0+unknown"
     elif name in _LATE:
         from importlib import import_module
 

@@ -100,7 +100,9 @@ def test_what_is_erased_is_nowhere(run: Run, store: str, tmp_path: Path) -> None
 
 def test_erasing_asks_first(run: Run, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())  # nobody there to say yes
-    assert run("erase", "run", "o1", "--reason", "secret").code == 130
+    nobody = run("erase", "run", "o1", "--reason", "secret")
+    assert (nobody.code, nobody.out) == (2, "")
+    assert "fanfold: Nothing was erased: give --yes." in nobody.err
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     refused = run("erase", "run", "o1", "--reason", "secret")
     assert (refused.code, refused.out) == (1, "Nothing was erased.\n")

@@ -54,7 +54,7 @@ def test_the_demo_ends_quietly_when_nobody_reads_it() -> None:
         (">&-", "show run", 0),
         ("<&-", "fit - --window 8k", 2),
         ("<&-", "import -", 2),
-        ("<&-", "erase run o1 --reason x", 130),
+        ("<&-", "erase run o1 --reason x", 2),
         ("2>&-", "fit none.json", 2),
     ],
 )

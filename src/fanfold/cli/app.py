@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import version
 
 import click
 
@@ -109,12 +108,25 @@ class Commands(click.Group):
                 )
 
 
+def _say_version(ctx: click.Context, option: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(f"fanfold, version {import_module('fanfold').__version__}")
+        ctx.exit()
+
+
 @click.group(
     cls=Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(version("fanfold"), prog_name="fanfold")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_say_version,
+    help="Say the version.",
+)
 @click.pass_context
 def fanfold(ctx: click.Context) -> None:
     """Keep an LLM agent's conversation inside its model's window, and lose nothing.

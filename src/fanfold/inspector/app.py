@@ -153,13 +153,13 @@ class Inspector:
         return await WORK.run(answer_write, self.desk, told, tuple(rest))
 
     def _about(self, grant: Grant) -> dict[str, Any]:
-        from importlib.metadata import version
+        import fanfold  # late: the version is asked of the installed package
 
         return {
             "tenants": grant.tenants,
             "health": self._health is not None and grant.health,
             "write": self.desk.write,
-            "version": version("fanfold"),
+            "version": fanfold.__version__,
             "title": self._title,
         }
 

@@ -11,7 +11,6 @@ conversations are told only with `instrument(contents=True)`.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from importlib.metadata import version
 
 from fanfold.config.telemetry import ERROR, FIGURES, Attributes, WatchedSpan, watch
 from fanfold.integrations.requirement import require
@@ -35,7 +34,9 @@ def instrument(
 
     With `contents`, spans carry what was said and what tools answered.
     """
-    here = version("fanfold")
+    import fanfold  # late: the version is asked of the installed package
+
+    here = str(fanfold.__version__)
     tracer = trace.get_tracer("fanfold", here, tracer_provider)
     watch(Telemetry(tracer, metrics.get_meter("fanfold", here, meter_provider), contents=contents))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from fanfold.cli.sessions import (
     store_option,
     tenant_option,
 )
-from fanfold.core.errors import BadSetting
+from fanfold.core.errors import BadInput, BadSetting
 from fanfold.outputs.output import size_of
 from fanfold.stores.opening import open_alone
 
@@ -97,11 +98,21 @@ def erase(chat: fanfold.Session, entry: str, reason: str, yes: bool, as_json: bo
     \b
     Example: fanfold erase run-42 o12 --reason "holds a password"
     """
-    if not yes and not click.confirm(f"Destroy {entry} in {chat.name} for good?", err=True):
+    if not yes and not _confirmed(f"Destroy {entry} in {chat.name} for good?"):
         say({"erased": None}, "Nothing was erased.", as_json)
         click.get_current_context().exit(1)
     id = chat.erase(entry, reason)
     say({"erased": id, "reason": reason}, f"{id[:8]} is erased: {reason}", as_json)
+
+
+def _confirmed(question: str) -> bool:
+    """Ask a person, if there is one."""
+    try:
+        return click.confirm(question, err=True)
+    except click.Abort:
+        if sys.stdin.isatty():  # Ctrl-C
+            raise
+        raise BadInput("Nothing was erased: give --yes.") from None
 
 
 @click.command
