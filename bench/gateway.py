@@ -32,7 +32,7 @@ EVENTS = 41
 REQUESTS = 60
 ROUNDS = 5
 AT_ONCE = 200
-MEMORY = 32 << 20
+MEMORY = 8 << 20
 """What live sessions may take while growth is measured: so little that it is full soon."""
 PEERS = {"litellm": "litellm[proxy]", "headroom": "headroom-ai[proxy]"}
 SAID = "".join(f"word {number} " for number in range(EVENTS - 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ import pytest
 
 import fanfold
 from fanfold import Memory, Pool, SQLite
+from fanfold.session.state import State
 
 WINDOW = {"window": 50_000, "dialect": "openai.chat"}
 
@@ -240,3 +242,28 @@ def test_eviction_and_use_race_without_harm() -> None:
                 whole += "".join(texts(chat))
         assert all(f"<{w}:{n}>" in whole for w in range(4) for n in range(60))
         assert pool.counters.open == 0
+
+
+def test_a_closed_session_is_freed_at_once_and_not_when_python_looks_for_circles(path: Path) -> None:
+    output = "\n".join(f"src/m{line}.py:{line}: found" for line in range(600))
+    gc.collect()
+    gc.disable()
+    try:
+        with Pool(f"sqlite:{path}", window=12_000, dialect="openai.chat", memory=0) as pool:
+            for number in range(3):
+                with pool.session(f"run-{number}") as chat:
+                    chat.say("Where is the bug?")
+                    for step in range(6):
+                        chat.request()
+                        call = {"id": f"c{step}", "type": "function"}
+                        call["function"] = {"name": "grep", "arguments": "{}"}
+                        said = {"role": "assistant", "content": None, "tool_calls": [call]}
+                        chat.receive({"choices": [{"message": said, "finish_reason": "tool_calls"}]})
+                        chat.answer(f"c{step}", output)
+                    assert any(row.why for row in chat.view().rows)
+                    chat.cache()
+            del chat
+            assert pool.counters.evicted == 3
+            assert not any(isinstance(thing, State) for thing in gc.get_objects())
+    finally:
+        gc.enable()

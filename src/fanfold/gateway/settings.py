@@ -27,7 +27,6 @@ from fanfold.config.settings_file import File, read_file, register
 from fanfold.core.errors import BadInput, BadSetting, unknown
 from fanfold.dialects.registry import DIALECTS, DialectName
 from fanfold.gateway.safety import LOOPBACK
-from fanfold.session.pool import MEMORY
 
 PROVIDERS = {
     "anthropic": "https://api.anthropic.com",
@@ -38,6 +37,7 @@ PROVIDERS = {
 STORE = "sqlite:agent.db"
 """Where the other commands look, too."""
 _MOST_BODY = 40 << 20
+_MEMORY = 128 << 20
 
 
 class VirtualKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -72,7 +72,7 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     hosts: tuple[str, ...] = ()
     """Further names under which the gateway may be called."""
     max_body: int = _MOST_BODY
-    memory: int = MEMORY
+    memory: int = _MEMORY
     """About so many bytes live sessions may take; those that were not used for longest are closed first."""
     inspector: Literal["write", "read", "off"] = "write"
     """Whether a browser finds the inspector at `/`, and whether it may change something."""
