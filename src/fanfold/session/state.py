@@ -505,8 +505,7 @@ class State:
         if not self._closed and not self._damage:
             self._keep_checkpoint(now=True)
         self.projection.memory.clear()
-        # Both refer to what holds them. Without them all is freed now, not whenever Python looks for circles.
-        self.projection.forget()
+        self.projection.forget()  # this and the next refer to what holds them: without them, all is freed at once
         self.keeping.describe = None
         self._closed = True
 
