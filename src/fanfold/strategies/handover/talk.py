@@ -7,6 +7,7 @@ later sentence changes a value, the earlier one is replaced.
 from __future__ import annotations
 
 import re
+from collections import deque
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -164,31 +165,62 @@ def pieces(text: str) -> list[tuple[str, str]]:
     return [(piece, gap) for piece, gap in (*found, (text[at:], "")) if piece.strip()]
 
 
-@lru_cache(maxsize=8)  # a plan asks several times, and always for the same
 def replaced(texts: tuple[str, ...]) -> frozenset[str]:
     """The sentences of which a later one changes the value."""
-    seen: dict[str, _About] = {}
-    gone: set[str] = set()
-    for text in texts:
-        changes = False
-        for piece in (piece.strip() for piece, _ in pieces(text[:4_000])):
-            changes = bool(_CHANGES(piece)) or (changes and len(piece) > _ANNOUNCED)
-            if not 5 < len(piece) <= 240 or piece.endswith(("?", "？")) or rank(piece) < 1:
-                continue
-            about = _about(piece)
-            older = [
-                (known.likeness(about, changes), old)
-                for old, known in islice(reversed(seen.items()), _RECENT)
-            ]
-            best = max(older, default=(0.0, ""))[0]
-            for likeness, old in older if best else ():
-                if likeness == best and old != piece:
-                    gone.add(old)
-                    del seen[old]
-            gone.discard(piece)
-            seen[piece] = about
-            changes = changes and len(piece) <= _ANNOUNCED  # "Correction." is about the sentence behind it
-    return frozenset(gone)
+    known = max((one for one in tuple(_read_before) if one.leads(texts)), key=_length_of, default=_Read())
+    if known.texts != texts:
+        seen, gone = dict(known.seen), set(known.gone)
+        for text in texts[len(known.texts) :]:
+            _read_on(text, seen, gone)
+        known = _Read(texts, seen, frozenset(gone))
+        _read_before.append(known)
+    return known.gone
+
+
+class _Read(NamedTuple):
+    """What was read of a talk, up to some message. A plan asks several times, and the next one for a few more."""
+
+    texts: tuple[str, ...] = ()
+    seen: dict[str, _About] = {}  # noqa: RUF012  # copied before it is added to
+    gone: frozenset[str] = frozenset()
+
+    def leads(self, texts: tuple[str, ...]) -> bool:
+        """Whether a talk begins with what was read."""
+        return texts[: len(self.texts)] == self.texts
+
+
+_read_before: deque[_Read] = deque(maxlen=8)
+
+
+def _length_of(read: _Read) -> int:
+    return len(read.texts)
+
+
+def _read_on(text: str, seen: dict[str, _About], gone: set[str]) -> None:
+    """Read one more text: what it says is seen, and what it replaces is gone."""
+    changes = False
+    for piece in (piece.strip() for piece, _ in pieces(text[:4_000])):
+        changes = _changes(piece) or (changes and len(piece) > _ANNOUNCED)
+        if not 5 < len(piece) <= 240 or piece.endswith(("?", "？")) or rank(piece) < 1:
+            continue
+        about = _about(piece)
+        older = [
+            (known.likeness(about, changes), old) for old, known in islice(reversed(seen.items()), _RECENT)
+        ]
+        best = max(older, default=(0.0, ""))[0]
+        for likeness, old in older if best else ():
+            if likeness == best and old != piece:
+                gone.add(old)
+                del seen[old]
+        gone.discard(piece)
+        seen[piece] = about
+        changes = changes and len(piece) <= _ANNOUNCED  # "Correction." is about the sentence behind it
+
+
+@lru_cache(maxsize=1_000)
+def _changes(sentence: str) -> bool:
+    """Whether a sentence says that something changes."""
+    return _CHANGES(sentence)
 
 
 class _About(NamedTuple):
