@@ -139,3 +139,12 @@ def test_small_talk_goes_first_also_when_it_came_last() -> None:
 def test_a_value_is_replaced_by_a_later_sentence_about_the_same_thing(later: str, is_replaced: bool) -> None:
     earlier = "The contact for Alba is Nino."
     assert (earlier in replaced((earlier, later))) is is_replaced
+
+
+def test_what_is_replaced_is_the_same_whether_a_talk_is_read_on_or_read_back() -> None:
+    talk = ("The port is 8080.", "The port is now 9090.", "Actually, make the port 7070.")
+    told = {1: frozenset[str](), 2: {talk[0]}, 3: {talk[0], talk[1]}}
+    assert [replaced(talk[:many]) for many in (1, 2, 3, 2, 1, 3)] == [
+        told[many] for many in (1, 2, 3, 2, 1, 3)
+    ]
+    assert replaced((talk[2], talk[0])) == frozenset()

@@ -9,6 +9,7 @@ from fanfold.core.budget import Budget
 from fanfold.core.draft import with_pins
 from fanfold.core.edit import Drop, Edit, Fold
 from fanfold.core.layout import marker
+from fanfold.core.message import Message
 from fanfold.core.view import Row, Span, View
 from fanfold.strategies.handover.facts import Asked
 from fanfold.strategies.handover.seal import sealed
@@ -97,9 +98,16 @@ def quoted_first(old: Span, view: View, at_most: int) -> str:
 
 
 def _requests(rows: Sequence[Row], view: View) -> Iterator[Asked]:
-    """What the user asked in these rows and behind them, as it was recorded."""
+    """What the user asked in these rows and behind them, as it was recorded; each message is read once."""
+    known: dict[str, tuple[Message, Asked]] = view.memory.get("asked", {})
+    found: dict[str, tuple[Message, Asked]] = {}
     for row in rows:
         for entry in row.asked:
             message = row.whole if row.kind == "entry" else view.said(entry)
             if message is not None and message.text.strip():
-                yield Asked(entry, words_said(message))
+                one = known.get(entry)
+                if one is None or one[0] is not message:
+                    one = message, Asked(entry, words_said(message))
+                found[entry] = one
+    view.memory["asked"] = found
+    return (asked for _, asked in found.values())
