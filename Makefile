@@ -18,11 +18,11 @@ demo: .venv/.core ## see it work: no key, no network, a few seconds
 	@.venv/bin/python -m fanfold demo
 
 test: lint types .browser/.looked ## what has to pass before a commit, and what CI runs
-	@.venv/bin/python -m pytest -n $(WORKERS) -m "not slow and not model"
+	@.venv/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not model"
 	@.venv/bin/python scripts/check_release.py --wheels
 
 test-all: lint types .venv/.ray .browser/.looked ## the same with the slow tests and many more examples a law
-	@FANFOLD_THOROUGH=1 .venv/bin/python -m pytest -n $(WORKERS) -m "not model"
+	@FANFOLD_THOROUGH=1 .venv/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not model"
 
 test-model: .venv/.test .venv-model/.installed ## summaries by a real small model, served here
 	@FANFOLD_MODEL_PYTHON=.venv-model/bin/python .venv/bin/python -m pytest -m model -rP tests/model

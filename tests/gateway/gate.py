@@ -1,6 +1,5 @@
 """A gateway on a free port, and an upstream that remembers bytes and plays some back."""
 
-import socket
 import threading
 import time
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ import uvicorn
 
 from fanfold.gateway.app import Gateway
 from fanfold.gateway.settings import ServeSettings, check_settings
+from tests.serving import QuickServer, serving
 
 
 class Gate:
@@ -36,19 +36,12 @@ class Gate:
             proxy_headers=False,
             timeout_graceful_shutdown=1,
         )
-        self._socket = socket.create_server(("127.0.0.1", 0))
-        self.port = self._socket.getsockname()[1]
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._server.run, args=([self._socket],), daemon=True)
-        self._thread.start()
-        while not self._server.started:
-            time.sleep(0.005)
+        self._served = serving(QuickServer(config))
+        self.port = self._served.__enter__()
         return self
 
     def __exit__(self, *error):
-        self._server.should_exit = True
-        self._thread.join(10)
-        self._socket.close()
+        self._served.__exit__(None, None, None)
 
     @property
     def url(self):

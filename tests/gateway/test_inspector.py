@@ -160,6 +160,7 @@ def test_the_next_body_that_a_provider_receives_is_what_the_click_promised():
         with opened(f"{gate.url}/?token={token(gate)}#/") as seen:
             page = seen.page
             page.get_by_role("row", name="openai").get_by_role("link").first.click()
+            page.get_by_role("heading", name="tokens are in the window").wait_for()
             page.get_by_role("searchbox").fill("src/m2_7.py")
             page.keyboard.press("Enter")
             page.get_by_role("link", name="See why").first.click()

@@ -448,6 +448,6 @@ def test_streams_end_when_the_server_is_about_to(store: SQLite) -> None:
         connection.request("GET", "/inspector/api/events?session=run", headers={"cookie": visitor.cookie})
         stream = connection.getresponse()
         assert stream.readline().startswith(b"data: ")
-        page._server.should_exit = True
+        page.server.should_exit = True
         assert stream.read().strip() == b""
         connection.close()

@@ -20,7 +20,7 @@ def test_the_strategy_that_is_chosen_is_the_one_that_is_tried() -> None:
         sight.get_by_label("Window, in tokens").fill("9000")
         sight.get_by_role("button", name="Try it").click()
         tried = sight.get_by_role("columnheader", name="What you try")
-        tried.wait_for(timeout=60_000)
+        tried.wait_for()
         assert "drop_oldest, window 9,000" in tried.inner_text()
 
 
@@ -37,9 +37,9 @@ def test_another_tenant_is_chosen_and_what_is_new_there_is_seen() -> None:
         sight.get_by_label("Tenant").select_option("b")
         sight.get_by_role("link", name="of-b").wait_for()
         assert sight.get_by_role("link", name="of-a").count() == 0
-        sight.wait_for_timeout(500)
+        seen.settle()
         fanfold.open("newer", store=store, tenant="b", model="gpt-5.2").say("Hello again?")
-        sight.get_by_role("link", name="newer").wait_for(timeout=5_000)
+        sight.get_by_role("link", name="newer").wait_for()
         assert seen.complaints == []
 
 
@@ -53,11 +53,11 @@ def test_a_row_of_the_time_line_is_closed_by_its_button_and_by_escape() -> None:
         row.click()
         panel.get_by_text("Why is it so?").wait_for()
         sight.get_by_role("button", name="Close the row").click()
-        panel.wait_for(state="detached", timeout=5_000)
+        panel.wait_for(state="detached")
         row.click()
         panel.get_by_text("Why is it so?").wait_for()
         sight.keyboard.press("Escape")
-        panel.wait_for(state="detached", timeout=5_000)
+        panel.wait_for(state="detached")
 
 
 def test_a_change_that_is_clicked_twice_is_made_once() -> None:
@@ -72,7 +72,7 @@ def test_a_change_that_is_clicked_twice_is_made_once() -> None:
             "const form = document.querySelector('dialog form'); form.requestSubmit(); form.requestSubmit()"
         )
         sight.get_by_role("button", name="Take it back").wait_for()
-        sight.wait_for_timeout(300)
+        seen.settle()
         assert [one.kind for one in chat.edits()].count("pin") == 1
         assert sum("/pin" in url for url in seen.requests) == 2
 
@@ -112,17 +112,16 @@ def test_rows_that_come_late_do_not_hide_newer_ones() -> None:
     with looking(store, "s/long/now") as (_, seen):
         sight = seen.page
         sight.get_by_text("Said 3.").wait_for()
-        sight.wait_for_timeout(600)
+        seen.settle()
         sight.route("**/view?*offset=100*", hold)
         sight.evaluate("document.querySelector('.long').scrollTop = 120 * 58")
-        while not held:
-            sight.wait_for_timeout(50)
+        seen.wait_until(lambda: bool(held))
         chat.pin(chat.view().rows[121].id)
         pinned = sight.locator(".long .tag.pinned")
         pinned.wait_for()
         route, late = held[0]
         route.fulfill(response=late)
-        sight.wait_for_timeout(300)
+        seen.settle()
         assert pinned.count() == 1
 
 
@@ -136,10 +135,9 @@ def test_what_is_said_before_the_page_listens_is_seen() -> None:
         sight.goto(f"{page.url}/?token={TOKEN}#/s/run/now")
         sight.get_by_role("heading", name="tokens are in the window").wait_for()
         chat.note("plan", "Said too early.")
-        while not held:
-            sight.wait_for_timeout(50)
+        seen.wait_until(lambda: bool(held))
         held[0].continue_()
-        sight.get_by_text("Said too early.").first.wait_for(timeout=5_000)
+        sight.get_by_text("Said too early.").first.wait_for()
 
 
 def test_a_frame_listens_again_when_its_stream_ended() -> None:
@@ -153,7 +151,7 @@ def test_a_frame_listens_again_when_its_stream_ended() -> None:
             sight.wait_for_event("request", lambda one: "/events" in one.url)
         page.inspector.is_stopping = lambda: False
         chat.note("plan", "Said after the stream ended.")
-        sight.get_by_text("Said after the stream ended.").first.wait_for(timeout=5_000)
+        sight.get_by_text("Said after the stream ended.").first.wait_for()
         assert seen.complaints == []
 
 

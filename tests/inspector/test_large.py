@@ -112,8 +112,7 @@ def test_a_session_that_grows_by_twenty_requests_a_second_stays_usable(tmp_path:
                     sight.get_by_role("link", name=link, exact=True).click()
                     sight.get_by_role("heading", name=heading, level=1).wait_for()
                 before = _figure(sight)
-                while _figure(sight) <= before:
-                    sight.wait_for_timeout(50)
+                seen.wait_until(lambda before=before: _figure(sight) > before)
     finally:
         stop.set()
         worker.join()
@@ -149,7 +148,7 @@ def test_every_dialect_is_shown_as_it_is_and_nothing_is_executed(dialect: str) -
         for place in ("hidden", "time", "request/0", "outputs/o1", "try", f"message/{rows[0]}"):
             sight.evaluate(f"location.hash = '#/s/run/{place}'")
             sight.get_by_role("heading", level=1).wait_for()
-            sight.wait_for_timeout(200)
+            seen.settle()
         assert "stolen" not in sight.title()
         assert sight.locator("main script, main img[src=x]").count() == 0
 

@@ -112,7 +112,7 @@ def test_rows_are_walked_by_arrow_keys_and_say_why() -> None:
         rows.nth(2).get_by_text("Shortened by").wait_for()
         rows.nth(1).get_by_role("button").focus()
         sight.keyboard.press("ArrowDown")
-        sight.wait_for_timeout(150)
+        sight.locator("[data-at='2'] button:focus").wait_for()
         sight.keyboard.press("Enter")
         panel = sight.get_by_label("The row", exact=True)
         panel.get_by_text("Why is it so?").wait_for()
@@ -135,9 +135,9 @@ def test_a_second_tab_and_what_the_agent_does_are_seen() -> None:
         first.get_by_label("Text", exact=True).fill("look on")
         first.get_by_role("button", name="Add the note …").click()
         first.get_by_role("dialog").get_by_role("button", name="Add the note").click()
-        second.get_by_text("look on").first.wait_for(timeout=5_000)
+        second.get_by_text("look on").first.wait_for()
         chat.say("Said by the agent meanwhile.")
-        second.get_by_text("Said by the agent meanwhile.").first.wait_for(timeout=5_000)
+        second.get_by_text("Said by the agent meanwhile.").first.wait_for()
 
 
 def test_nothing_that_an_output_says_is_executed() -> None:
@@ -152,7 +152,7 @@ def test_nothing_that_an_output_says_is_executed() -> None:
         assert "␛[31m red" in panel.inner_text()
         for place in ("hidden", "outputs/o1", "request/-1", "time"):
             sight.evaluate(f"location.hash = '#/s/run/{place}'")
-            sight.wait_for_timeout(300)
+            seen.settle()
         last = chat.view().rows[-1].id
         sight.evaluate(f"location.hash = '#/s/run/now/{last}'")
         panel.get_by_text("日本語のテキスト").first.wait_for()
@@ -182,8 +182,8 @@ def test_every_screen_fits_and_has_names(width: int, colours: str) -> None:
         sight = seen.page
         for place in places:
             sight.evaluate(f"location.hash = '#/{place}'")
-            sight.wait_for_timeout(400)
             sight.get_by_role("heading", level=1).wait_for()
+            seen.settle()
             assert sight.evaluate("document.documentElement.scrollWidth <= innerWidth"), place
             nameless = sight.evaluate(
                 "[...document.querySelectorAll('button, a, input, textarea, select')].filter(one =>"

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
-import threading
-import time
 from http.client import HTTPConnection
 from typing import Any
 from urllib.parse import quote
@@ -15,6 +12,7 @@ from fanfold.inspector.app import Inspector
 from fanfold.inspector.running import make_server
 from fanfold.strategies.elide import elide
 from fanfold.testing import called, replied, response
+from tests.serving import QuickServer, serving
 
 TOKEN = "a-token-for-the-tests-of-the-inspector"
 ROWS = "\n".join(f"row {n}: the disk hums and all is well" for n in range(400))
@@ -48,19 +46,14 @@ class Page:
         self.inspector = Inspector(store, tokens or {TOKEN: ("default",)}, write=write, **options)
 
     def __enter__(self) -> Page:
-        self._bound = socket.create_server(("127.0.0.1", 0))
-        self.port = self._bound.getsockname()[1]
-        self._server = make_server(self.inspector)
-        self._thread = threading.Thread(target=self._server.run, args=([self._bound],), daemon=True)
-        self._thread.start()
-        while not self._server.started:
-            time.sleep(0.005)
+        self.server = QuickServer(make_server(self.inspector).config)
+        self.inspector.is_stopping = lambda: bool(self.server.should_exit)
+        self._served = serving(self.server)
+        self.port = self._served.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._server.should_exit = True
-        self._thread.join(10)
-        self._bound.close()
+        self._served.__exit__(None, None, None)
 
     @property
     def url(self) -> str:
