@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 import fanfold
 from fanfold.core.message import Message
 from fanfold.integrations.adapter import Adapter, Heard, Outgoing, as_function
 from fanfold.testing import check_integration, talk
-from fanfold.testing.integrations import look
+from fanfold.testing.integrations import Trial, look
 from fanfold.testing.provider import Fail, Provider, Turn
 from tests.integrations.pad import Converted, Hook, Leaf, Pad, make_pad
 
@@ -44,21 +46,140 @@ def test_the_check_passes_for_an_integration_of_a_page() -> None:
     check_integration(make_pad, modes=("run", "arun"))
 
 
-def test_the_check_finds_an_integration_that_names_a_session_anew_for_every_step() -> None:
-    class Careless(Hook):
-        def outgoing(self, pad: Pad, thread: str) -> Outgoing[Leaf]:
-            made = super().outgoing(pad, thread)
-            return Outgoing(
-                session=f"{thread}-{len(made.messages)}", messages=made.messages, converter=Converted(),
-                tools=made.tools, options=made.options,
-            )  # fmt: skip
+class NamesEachStep(Hook):
+    """Has another session for every step."""
 
-    def make(trial: Any) -> Pad:
-        hook = Careless(trial.store, window=trial.window) if trial.store else None
+    def outgoing(self, pad: Pad, thread: str) -> Outgoing[Leaf]:
+        made = super().outgoing(pad, thread)
+        return msgspec.structs.replace(made, session=f"{thread}-{len(made.messages)}")
+
+
+class OneForAll(Hook):
+    """Has one session for all threads."""
+
+    def outgoing(self, pad: Pad, thread: str) -> Outgoing[Leaf]:
+        return msgspec.structs.replace(super().outgoing(pad, thread), session="t1")
+
+    def recall(self, thread: str, name: str, arguments: dict[str, Any]) -> str:
+        return self.adapter.recall("t1", name, arguments)
+
+
+class CountsNoTools(Hook):
+    """Tells fanfold of no tools."""
+
+    def outgoing(self, pad: Pad, thread: str) -> Outgoing[Leaf]:
+        return msgspec.structs.replace(super().outgoing(pad, thread), tools=())
+
+
+class Meddling(Hook):
+    """Changes the framework's own messages when a run is over."""
+
+    def call(self, pad: Pad, thread: str) -> Leaf:
+        reply = super().call(pad, thread)
+        if not reply.calls and len(pad.threads[thread]) > 20:
+            self.meddle(pad.threads[thread])
+        return reply
+
+    def meddle(self, leaves: list[Leaf]) -> None:
+        raise NotImplementedError
+
+
+class Reorders(Meddling):
+    def meddle(self, leaves: list[Leaf]) -> None:
+        leaves[1:3], leaves[3:5] = leaves[3:5], leaves[1:3]
+
+
+class DropsTheTask(Meddling):
+    def meddle(self, leaves: list[Leaf]) -> None:
+        del leaves[0]
+
+
+class DropsWords(Meddling):
+    def meddle(self, leaves: list[Leaf]) -> None:
+        leaves[7] = replace(leaves[7], text="")
+
+
+class Doubles(Meddling):
+    def meddle(self, leaves: list[Leaf]) -> None:
+        leaves.insert(3, leaves[2])
+
+
+class KeepsWhatWasSent(Hook):
+    """Writes fanfold's view into the framework's own state."""
+
+    def _send(self, pad: Pad, adapted: Any) -> Any:
+        pad.threads["t1"][:] = adapted.messages
+        return super()._send(pad, adapted)
+
+
+class SendsInAnotherOrder(Hook):
+    def _send(self, pad: Pad, adapted: Any) -> Any:
+        sent = adapted.messages
+        if len(sent) > 6:
+            sent[1:3], sent[3:5] = sent[3:5], sent[1:3]
+        return super()._send(pad, adapted)
+
+
+class SendsLess(Hook):
+    def _send(self, pad: Pad, adapted: Any) -> Any:
+        if len(adapted.messages) > 6:
+            del adapted.messages[1:3]
+        return super()._send(pad, adapted)
+
+
+class LearnsNoBills(Hook):
+    @staticmethod
+    def _heard(reply: tuple[Leaf, Any]) -> Heard[Leaf]:
+        return Heard(messages=[reply[0]])
+
+
+class LooksNothingUp(Hook):
+    def recall(self, thread: str, name: str, arguments: dict[str, Any]) -> str:
+        return "Nothing."
+
+
+class OffersNoLookUp(Hook):
+    @property
+    def tools(self) -> list[dict[str, Any]]:
+        return []
+
+
+class TriesOnce(Hook):
+    """Ends where the provider says "too long"."""
+
+    def call(self, pad: Pad, thread: str) -> Leaf:
+        adapted = self.adapter.fit(self.outgoing(pad, thread))
+        reply = self._send(pad, adapted)
+        self.adapter.receive(adapted, self._heard(reply))
+        return reply[0]
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (NamesEachStep, "answer of the recall tool did not reach the model"),
+        (OneForAll, "Sessions of two threads"),
+        (CountsNoTools, "system prompt and tools have to be in it"),
+        (Reorders, "is not in its place"),
+        (DropsTheTask, "lacks 'Read every page"),
+        (DropsWords, "lacks 'Step 3.'"),
+        (Doubles, "has 'page-000 begins.* 2 times"),
+        (KeepsWhatWasSent, "lacks "),
+        (SendsInAnotherOrder, "where all fits, another request is sent"),
+        (SendsLess, "where all fits, another request is sent"),
+        (LearnsNoBills, "0 tokens billed in the record"),
+        (LooksNothingUp, "answer of the recall tool did not reach the model"),
+        (OffersNoLookUp, "recall tool was called 0 times"),
+        (TriesOnce, "maximum context length"),
+    ],
+)
+def test_the_check_finds_what_is_wrong_with_an_integration(broken: type[Hook], said: str) -> None:
+    def make(trial: Trial) -> Pad:
+        hook = broken(trial.store, window=trial.window) if trial.store else None
         return Pad(trial.openai_base_url, dict(trial.tools), hook)
 
-    with pytest.raises(AssertionError, match=r"Sessions of two threads|sessions|recall|cache|refused"):
-        check_integration(make, steps=20, window=6_000)
+    with pytest.raises(Exception, match=said):
+        check_integration(make, steps=50, window=8_000)
 
 
 def test_what_is_untouched_goes_on_as_the_identical_object() -> None:

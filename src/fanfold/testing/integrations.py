@@ -48,7 +48,7 @@ class TriedAgent(Protocol):
         """Say something in a thread, and return what the agent says at the end."""
 
     def history(self, thread: str) -> str:
-        """All that the framework itself keeps of a thread, as one text."""
+        """All that the framework itself keeps of a thread, as one text: what was said, and every output."""
 
     def close(self) -> None:
         """Close fanfold's sessions, so that the check can open them."""
@@ -125,14 +125,27 @@ def _check_long(make: Make, mode: str, steps: int, window: int, *, every_request
         largest = max(request.tokens for request in provider.requests)
         sure(largest <= window, f"A request of {largest:,} tokens was sent into a window of {window:,}.")
         sure(len(asked) == 1, f"The recall tool was called {len(asked)} times; once was meant.")
-        text = ran.agent.history("t1")
-        pages = [page for step in range(steps) for page in _pages(step)]
-        lost = [page for page in pages if _escaped(look(page)) not in _escaped(text)]
-        sure(not lost, f"The framework's own history lacks the outputs {lost[:5]}.")
+        _check_history(ran.agent.history("t1"), steps)
         sure(_looked_up(ran), "The answer of the recall tool did not reach the model.")
         share = ran.cached
         sure(share >= 0.8, f"Only {share:.0%} of the prompts were read from the cache.")
         _check_recorded(trial, ran, every_request)
+
+
+def _check_history(text: str, steps: int) -> None:
+    """The framework's own history has all that was said and every output: whole, once, and in order."""
+    pages = [look(page) for step in range(steps) for page in _pages(step)]
+    told = [text for step in range(steps) for text in (f"Step {step}.", *map(look, _pages(step)))]
+    text, end = _escaped(text), 0
+    for said in [_TASK, *told, _FINAL]:
+        named, whole = repr(said[:40]), _escaped(said)
+        at = text.find(whole, end)
+        sure(whole in text, f"The framework's own history lacks {named}, or has only a part of it.")
+        sure(at >= 0, f"In the framework's own history, {named} is not in its place.")
+        # What was said may stand in the answer of a recall tool, too; there, outputs have numbered lines.
+        times = text.count(whole) if said in pages else 1
+        sure(times == 1, f"The framework's own history has {named} {times} times.")
+        end = at + len(whole)
 
 
 def _check_too_long(make: Make, mode: str, window: int) -> None:
@@ -233,6 +246,12 @@ def _check_recorded(trial: Trial, ran: Ran, every_request: bool) -> None:
             sure(not chat.branches, "The session has branches, though nobody went back.")
             if not every_request:
                 return
+            counted, billed = chat.sent(0)[0].tokens, taken[0].tokens
+            sure(
+                counted > billed * 0.6,
+                f"fanfold counted {counted:,} tokens in the first request, the provider {billed:,}: system prompt and "
+                "tools have to be in it.",
+            )
             figures = chat.stats()
             sure(
                 figures["requests"] == len(taken),

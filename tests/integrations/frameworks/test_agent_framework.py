@@ -75,7 +75,8 @@ class FrameworkAgent:
         return (await stream.get_final_response()).messages[-1].text
 
     def history(self, thread: str) -> str:
-        return "\n".join(outputs(kept(self.sessions[thread])))
+        contents = [one for message in kept(self.sessions[thread]) for one in message.contents]
+        return "\n".join(str(one.result if one.type == "function_result" else one.text) for one in contents)
 
     def close(self) -> None:
         if self.fold is not None:

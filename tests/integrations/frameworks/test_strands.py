@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -69,7 +70,7 @@ class StrandsAgent:
         raise AssertionError("The stream had no result.")
 
     def history(self, thread: str) -> str:
-        return "\n".join(map(str, outputs(self.agents[thread].messages)))
+        return json.dumps(self.agents[thread].messages)
 
     def close(self) -> None:
         if self.fold is not None:
