@@ -43,6 +43,7 @@ from agents import (  # noqa: E402 the right version is there
     handoff,
 )
 from agents.models import get_default_model  # noqa: E402
+from agents.models.fake_id import FAKE_RESPONSES_ID  # noqa: E402
 from agents.run import CallModelData, ModelInputData  # noqa: E402
 
 Item = dict[str, Any]
@@ -269,8 +270,9 @@ class ResponseItems:
     dialect = _DIALECT
 
     def body(self, message: Item) -> dict[str, Any]:
-        """An item as it is."""
-        return _plain(message)
+        """An item as it is, but for the id that the SDK makes up for models which have none, and does not send."""
+        item = _plain(message)
+        return {key: value for key, value in item.items() if (key, value) != ("id", FAKE_RESPONSES_ID)}
 
     def build(self, shown: Message, wire: Any, was: Item | None) -> Item:
         """An item as the dialect writes it."""

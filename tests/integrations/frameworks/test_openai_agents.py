@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from agents import Agent, OpenAIChatCompletionsModel, OpenAIResponsesModel, RunConfig, Runner, function_tool
 from agents.memory import SQLiteSession
+from agents.run import CallModelData, ModelInputData
 from agents.testing import ScriptedModel, assistant_message, function_call
 from openai import AsyncOpenAI
 from pydantic import BaseModel
@@ -36,10 +37,13 @@ class SdkAgent:
         self.sessions: dict[str, Any] = {}
 
     def run(self, thread: str, text: str, mode: str) -> str:
-        return asyncio.run(self._run(thread, text, mode))
-
-    async def _run(self, thread: str, text: str, mode: str) -> str:
         client = AsyncOpenAI(base_url=self.trial.openai_base_url, api_key="any", max_retries=0)
+        agent, given = self._made(thread, client)
+        if mode == "sync":
+            return str(Runner.run_sync(agent, text, **given).final_output)
+        return asyncio.run(self._run(client, mode, agent, text, given))
+
+    def _made(self, thread: str, client: Any) -> tuple[Any, dict[str, Any]]:
         tools = [function_tool(one) for one in self.trial.tools.values()]
         agent = Agent("reader", instructions="You read.", tools=tools, model=self.kind("gpt-4o", client))
         more: dict[str, Any] = {"max_turns": 1_000}
@@ -50,18 +54,20 @@ class SdkAgent:
             session = self.sessions.setdefault(thread, self.fold.another(thread))
             agent, config = session.agent(agent), session.run_config(RunConfig(tracing_disabled=True))
             more["hooks"] = session.hooks()
+        return agent, {"session": session, "run_config": config, **more}
+
+    @staticmethod
+    async def _run(client: Any, mode: str, agent: Any, text: str, given: dict[str, Any]) -> str:
         async with client:
             if mode == "run":
-                done = await Runner.run(agent, text, session=session, run_config=config, **more)
-                return str(done.final_output)
-            stream = Runner.run_streamed(agent, text, session=session, run_config=config, **more)
+                return str((await Runner.run(agent, text, **given)).final_output)
+            stream = Runner.run_streamed(agent, text, **given)
             async for _ in stream.stream_events():
                 pass
             return str(stream.final_output)
 
     def history(self, thread: str) -> str:
-        items = asyncio.run(self.sessions[thread].get_items())
-        return "\n".join(item["output"] for item in items if item.get("type") == "function_call_output")
+        return json.dumps(asyncio.run(self.sessions[thread].get_items()))
 
     def close(self) -> None:
         if self.fold is not None:
@@ -76,7 +82,7 @@ class ChatAgent(SdkAgent):
 
 @pytest.mark.parametrize("agent", [SdkAgent, ChatAgent])
 def test_an_agent_keeps_every_promise(agent: Any) -> None:
-    check_integration(agent, modes=("run", "stream"))
+    check_integration(agent, modes=("run", "sync", "stream"))
 
 
 def ran(fold: FanfoldSession, model: Any, text: str = "Look.", **more: Any) -> Any:
@@ -111,17 +117,32 @@ def test_the_session_keeps_every_output_though_the_model_got_less() -> None:
     assert kept != sent
 
 
-def test_untouched_items_go_on_as_they_are() -> None:
+def test_untouched_items_are_the_identical_objects_and_keep_their_reasoning() -> None:
+    fold, agent = FanfoldSession("t1", window=100_000), Agent("reader", tools=[LOOK], model="gpt-4o")
+    items: list[Any] = [
+        {"role": "user", "content": "Hello."},
+        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"},
+        calling(1).model_dump(exclude_unset=True),
+        {"type": "function_call_output", "call_id": "call_00000001", "output": "page"},
+        {"role": "user", "content": "And?"},
+    ]
+    before = json.dumps(items)
+    data = CallModelData(model_data=ModelInputData(list(items), "You read."), agent=agent, context=None)
+    sent = asyncio.run(fold.filter(data)).input
+    assert [one is own for one, own in zip(sent, items, strict=True)] == [True] * 5
+    assert json.dumps(items) == before
+
+
+def test_what_a_chat_model_said_is_sent_as_it_is_and_repaired_nowhere() -> None:
+    """The SDK gives all items of such a model one made-up id, and takes it off again."""
     fold = FanfoldSession("t1", window=100_000)
-    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"}
-    asyncio.run(
-        fold.add_items(
-            [{"role": "user", "content": "Hello."}, reasoning, {"role": "assistant", "content": "Hi."}]
-        )
-    )
-    model = ScriptedModel([[assistant_message("Done.")]])
-    ran(fold, model)
-    assert reasoning in model.calls[0].input
+    with Provider(
+        [*(Turn("I look.", calls=[("look", {"number": n})]) for n in range(5)), Turn("Done.")]
+    ) as provider:
+        client = AsyncOpenAI(base_url=provider.openai_base_url, api_key="any", max_retries=0)
+        assert ran(fold, OpenAIChatCompletionsModel("gpt-4o", client)).final_output == "Done."
+    with fold.session("reader") as chat:
+        assert {row.kind for row in chat.view().rows} == {"entry"}
 
 
 def test_it_is_a_session_like_any_other(tmp_path: Path) -> None:
@@ -211,7 +232,7 @@ def test_going_back_in_time_forks() -> None:
         assert [message.text for message in chat.view().messages] == ["first", "one", "another", "three"]
 
 
-def test_agents_that_hand_over_and_agents_as_tools_have_sessions_of_their_own(tmp_path: Path) -> None:
+def test_agents_that_hand_over_have_sessions_of_their_own(tmp_path: Path) -> None:
     store = f"sqlite:{tmp_path / 'a.db'}"
     fold = FanfoldSession("t1", store=store, window=100_000)
 
@@ -223,11 +244,31 @@ def test_agents_that_hand_over_and_agents_as_tools_have_sessions_of_their_own(tm
         return await Runner.run(first, "Go.", session=fold, run_config=config, hooks=fold.hooks())
 
     assert asyncio.run(main()).final_output == "Done."
-    assert sorted(summary.name for summary in fanfold.Pool(store).summaries()) == [
-        "t1",
-        "t1/first",
-        "t1/second",
-    ]
+    assert names_in(store) == ["t1", "t1/first", "t1/second"]
+
+
+def test_an_agent_as_a_tool_has_a_session_of_its_own(tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path / 'a.db'}"
+    fold = FanfoldSession("t1", store=store, window=100_000)
+
+    async def main() -> Any:
+        config, hooks = fold.run_config(RunConfig(tracing_disabled=True)), fold.hooks()
+        script = ScriptedModel([[calling(1)], [assistant_message("found")]])
+        inner = fold.agent(Agent("seeker", tools=[LOOK], model=script))
+        seek = inner.as_tool("seek", "Seeks.", run_config=config, hooks=hooks)
+        asked = [[function_call("seek", {"input": "Seek."}, call_id="call_1")], [assistant_message("Done.")]]
+        outer = fold.agent(Agent("chief", tools=[seek], model=ScriptedModel(asked)))
+        return await Runner.run(outer, "Go.", session=fold, run_config=config, hooks=hooks)
+
+    assert asyncio.run(main()).final_output == "Done."
+    assert names_in(store) == ["t1", "t1/chief", "t1/seeker"]
+    with fold.session("chief") as chat:
+        assert [len(message.parts) for message in chat.view().messages] == [1, 1, 1, 1]
+        assert chat.branches == ()
+
+
+def names_in(store: str) -> list[str]:
+    return sorted(summary.name for summary in fanfold.Pool(store).summaries())
 
 
 class Verdict(BaseModel):
