@@ -45,6 +45,11 @@ from pydantic_ai.models import ModelRequestContext  # noqa: E402
 from pydantic_ai.toolsets import FunctionToolset  # noqa: E402
 
 _KEPT_RUNS = 1_000
+_RIVALS = {"ProcessHistory", "OpenAICompaction", "AnthropicCompaction"}
+_RIVAL = (
+    "%s is active beside fanfold. If both shorten the history, it loses messages, and fanfold takes what is left for "
+    "another conversation. Take it out of the capabilities, unless it only changes texts."
+)
 
 
 class Fanfold(AbstractCapability[Any]):  # type: ignore[misc, unused-ignore]
@@ -70,6 +75,8 @@ class Fanfold(AbstractCapability[Any]):  # type: ignore[misc, unused-ignore]
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Make the messages fit, for the model that will serve them."""
+        if ctx.root_capability is not None:
+            ctx.root_capability.apply(self._notice)
         messages, given = request_context.messages, request_context.model_request_parameters
         if all(tool.name in self._names for tool in given.function_tools):  # an agent without tools gets none
             given = replace(given, function_tools=[])
@@ -98,6 +105,11 @@ class Fanfold(AbstractCapability[Any]):  # type: ignore[misc, unused-ignore]
         if adapted is not None and await self._adapter.arefused(adapted, error) is not None:
             raise RetryModelRequest from error  # `prepare_model_request` makes it fit what was learned
         raise error
+
+    def _notice(self, capability: AbstractCapability[Any]) -> None:
+        """Tell the user of a capability that shortens the history, too."""
+        if type(capability).__name__ in _RIVALS:
+            self._adapter.warn(_RIVAL % type(capability).__name__)
 
     def session(self, name: str) -> Lease:
         """A session by its name, to look, pin or undo in it by `with` or `async with`."""

@@ -12,10 +12,13 @@ import pytest
 from openai import AsyncOpenAI
 from pydantic import BaseModel
 from pydantic_ai import Agent, ModelRetry, capture_run_messages
+from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.messages import (
     ModelMessage,
+    ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
+    RetryPromptPart,
     TextPart,
     ThinkingPart,
     ToolCallPart,
@@ -61,6 +64,11 @@ class PydanticAgent:
             given: Any = {
                 "message_history": self.histories.get(thread), "conversation_id": thread, "usage_limits": NO_LIMIT,
             }  # fmt: skip
+            if mode == "run_stream":
+                async with agent.run_stream(text, **given) as stream:
+                    said = await stream.get_output()
+                    self.histories[thread] = stream.all_messages()
+                    return said
             if mode == "stream":
                 given["event_stream_handler"] = self._listen
             done = await agent.run(text, **given)
@@ -73,8 +81,7 @@ class PydanticAgent:
             pass
 
     def history(self, thread: str) -> str:
-        parts = [part for message in self.histories[thread] for part in message.parts]
-        return "\n".join(str(part.content) for part in parts if isinstance(part, ToolReturnPart))
+        return ModelMessagesTypeAdapter.dump_json(self.histories[thread]).decode()
 
     def close(self) -> None:
         if self.fold is not None:
@@ -82,7 +89,7 @@ class PydanticAgent:
 
 
 def test_an_agent_keeps_every_promise() -> None:
-    check_integration(PydanticAgent, modes=("run", "stream"))
+    check_integration(PydanticAgent, modes=("run", "run_stream", "stream"))
 
 
 class Scripted:
@@ -162,6 +169,29 @@ def test_failed_calls_stay_paired() -> None:
         if getattr(part, "tool_name", None) and not isinstance(part, ToolCallPart)
     ]
     assert called == answered
+
+
+@pytest.mark.parametrize("system", ["openai", "anthropic"])
+def test_unknown_tools_and_arguments_that_are_no_json_stay_paired(system: str) -> None:
+    broken = [ToolCallPart("look", '{"number": ', "call_1"), ToolCallPart("unknown", "{}", "call_2")]
+    script, fold = Scripted(broken, calling(3), [TextPart("Done.")]), Fanfold(window=100_000)
+    script.model._system = system
+    ran(fold, script)
+    parts = [part for message in script.sent[-1] for part in message.parts]
+    called = [part.tool_call_id for part in parts if isinstance(part, ToolCallPart)]
+    answered = [part.tool_call_id for part in parts if isinstance(part, (ToolReturnPart, RetryPromptPart))]
+    assert called == answered == ["call_1", "call_2", "call_3"]
+    with fold.session("t1/reader") as chat:
+        assert (chat.stats()["entries"], chat.branches) == (7, ())
+
+
+@pytest.mark.parametrize("rival", [True, False])
+def test_a_history_processor_beside_it_is_told_once(rival: bool, caplog: pytest.LogCaptureFixture) -> None:
+    fold, script = Fanfold(window=100_000), Scripted(calling(1), calling(2), [TextPart("Done.")])
+    more = [ProcessHistory(lambda messages: messages)] if rival else []
+    agent = Agent(script.model, tools=[look], capabilities=[*more, fold])
+    assert agent.run_sync("Look.").output == "Done."
+    assert caplog.text.count("ProcessHistory is active beside fanfold") == rival
 
 
 def test_a_conversation_goes_on_in_a_new_process(tmp_path: Path) -> None:
