@@ -20,6 +20,7 @@ import msgspec
 from fanfold.core.edit import RECALL
 from fanfold.core.ids import digest
 from fanfold.core.message import Call, Message
+from fanfold.core.record import TokenUsage
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.registry import dialect_named
 from fanfold.dialects.tools import write as write_tools
@@ -313,7 +314,9 @@ def _read(adapted: Adapted[Body], response: Any) -> Reply:
     """A response of LiteLLM's as the session's dialect reads it."""
     body = response if isinstance(response, dict) else response.model_dump(exclude_none=True)
     reply = dialect_named(adapted.outgoing.converter.dialect).reply(body)
-    return msgspec.structs.replace(reply, usage=billed_usage(body.get("usage")))
+    usage = billed_usage(body.get("usage"))
+    # LiteLLM writes zeros into the bill of a stream whose provider sent none.
+    return msgspec.structs.replace(reply, usage=usage if usage != TokenUsage() else None)
 
 
 def _full_model(given: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 import httpx
 import litellm
 import pytest
+from litellm.types.utils import CallTypes
 
 import fanfold
 from fanfold.integrations.litellm import FanfoldLogger
@@ -135,6 +136,56 @@ def test_the_caller_s_messages_are_not_changed_and_untouched_ones_are_sent_as_th
         assert json.dumps(history) == before
         assert sent[-1] == history[-1]
         assert len(json.dumps(sent)) < len(before) / 2
+
+
+def hooked(fold: FanfoldLogger, messages: list[Any], **more: Any) -> Any:
+    """What the callback makes of a call, before LiteLLM sends it."""
+    given = {"model": "gpt-4o", "messages": messages, "tools": [LOOK], "litellm_call_id": "c", **more}
+    return asyncio.run(fold.async_pre_call_deployment_hook(given, CallTypes.acompletion))
+
+
+def test_untouched_messages_are_the_identical_objects_and_keep_their_signatures() -> None:
+    history = long_history(1)
+    sealed = {"type": "thinking", "thinking": "hm", "signature": "sealed"}
+    history[1] |= {"thinking_blocks": [sealed], "provider_specific_fields": {"more": 1}}
+    sent = hooked(FanfoldLogger(window=100_000), history)["messages"]
+    assert [one is own for one, own in zip(sent, history, strict=True)] == [True] * 3
+    assert sent[1]["thinking_blocks"] == [sealed]
+
+
+def test_sub_agents_and_keys_have_sessions_of_their_own(tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path / 'a.db'}"
+    fold = FanfoldLogger(store=store, window=100_000)
+    for key, headers in (("k1", {}), ("k1", {"x-claude-code-agent-id": "a7"}), ("k2", {}), ("k1", {})):
+        told = {"user_api_key_hash": key, "headers": headers}
+        hooked(fold, long_history(1), litellm_session_id="t1", metadata=told)
+    fold.close()
+    names = sorted(summary.name.partition("/")[2] for summary in fanfold.Pool(store).summaries())
+    assert names == ["t1", "t1", "t1/a7"]
+
+
+def test_a_stream_that_brings_no_bill_is_recorded_without_one(caplog: pytest.LogCaptureFixture) -> None:
+    fold = FanfoldLogger(window=100_000)
+    litellm.callbacks = [fold]
+
+    async def main(url: str) -> None:
+        given: Any = {"base_url": url, "api_key": "any", "tools": [LOOK], "litellm_session_id": "t1"}
+        stream = await litellm.acompletion(
+            model="openai/gpt-4o", messages=long_history(1), stream=True, **given
+        )
+        assert [chunk async for chunk in stream]
+        for _ in range(600):  # LiteLLM tells of a reply behind the caller's back
+            async with fold.session("t1") as chat:
+                if (await chat.stats())["entries"] == 4:
+                    return
+            await asyncio.sleep(0.05)
+
+    with Provider(Turn("Done.")) as provider:
+        asyncio.run(main(provider.openai_base_url))
+    with fold.session("t1") as chat:
+        assert chat.view().messages[-1].text == "Done."
+        assert chat.stats()["billed_tokens"] == 0
+    assert "billed" not in caplog.text
 
 
 def test_a_retry_by_the_caller_sends_the_same_bytes_and_records_nothing_twice() -> None:
