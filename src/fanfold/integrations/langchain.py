@@ -52,9 +52,13 @@ SUMMARIZER = "SummarizationMiddleware"
 """The name of the summariser in deepagents: a middleware of this name takes its place."""
 _THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 _CALLS = ("tool_use", "tool_call", "function_call", "input_json_delta", "tool_call_chunk")
-_RIVALS = (
+_SUMMARIZER = (
     "LangChain's summariser is active beside fanfold, and both shorten the history. "
     "Take SummarizationMiddleware out; in deepagents, use FanfoldMiddleware.for_deepagents()."
+)
+_EDITOR = (
+    "LangChain's ContextEditingMiddleware is active beside fanfold, and both shorten the history. Take it out: fanfold "
+    "cannot show the model what it cleared."
 )
 
 
@@ -106,8 +110,11 @@ class FanfoldMiddleware(AgentMiddleware):  # type: ignore[misc, unused-ignore]
         self._adapter.close()
 
     def _outgoing(self, request: ModelRequest) -> Outgoing[BaseMessage]:
-        if any(message.additional_kwargs.get("lc_source") == "summarization" for message in request.messages):
-            self._adapter.warn(_RIVALS)
+        for message in request.messages:
+            if message.additional_kwargs.get("lc_source") == "summarization":
+                self._adapter.warn(_SUMMARIZER)
+            if "context_editing" in message.response_metadata:
+                self._adapter.warn(_EDITOR)
         model = request.model
         converter = converter_for(model)
         system = request.system_message.content if request.system_message is not None else None

@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 from deepagents import create_deep_agent
 from langchain.agents import create_agent
-from langchain.agents.middleware import ModelRetryMiddleware, SummarizationMiddleware, ToolRetryMiddleware
+from langchain.agents.middleware import (
+    ClearToolUsesEdit,
+    ContextEditingMiddleware,
+    ModelFallbackMiddleware,
+    ModelRetryMiddleware,
+    SummarizationMiddleware,
+    ToolRetryMiddleware,
+)
 from langchain.tools import tool
 from langchain_anthropic import ChatAnthropic
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
@@ -34,16 +41,20 @@ BIG = "word " * 1_500
 class LangChainAgent:
     """An agent of LangChain's for the check."""
 
+    kind: Any = FanfoldMiddleware
+
     def __init__(self, trial: Trial) -> None:
-        self.fold = FanfoldMiddleware(store=trial.store, window=trial.window) if trial.store else None
-        self.model = ChatOpenAI(base_url=trial.openai_base_url, api_key="any", model="gpt-4o", max_retries=0)
-        self.agent = create_agent(
-            self.model,
+        self.fold = self.kind(store=trial.store, window=trial.window) if trial.store else None
+        self.agent = self._made(
+            ChatOpenAI(base_url=trial.openai_base_url, api_key="any", model="gpt-4o", max_retries=0),
             [tool(one) for one in trial.tools.values()],
             system_prompt="You read.",
             middleware=[self.fold] if self.fold else [],
             checkpointer=InMemorySaver(),
         )
+
+    def _made(self, *given: Any, **more: Any) -> Any:
+        return create_agent(*given, **more)
 
     def run(self, thread: str, text: str, mode: str) -> str:
         config = {"configurable": {"thread_id": thread}, "recursion_limit": 1_000}
@@ -72,8 +83,21 @@ class LangChainAgent:
             self.fold.close()
 
 
+class DeepAgent(LangChainAgent):
+    """An agent of deepagents for the check."""
+
+    kind = FanfoldMiddleware.for_deepagents
+
+    def _made(self, *given: Any, **more: Any) -> Any:
+        return create_deep_agent(*given, **more)
+
+
 def test_an_agent_keeps_every_promise() -> None:
     check_integration(LangChainAgent, modes=("run", "arun", "stream", "astream"))
+
+
+def test_a_deep_agent_keeps_every_promise() -> None:
+    check_integration(DeepAgent, modes=("run", "arun", "stream", "astream"))
 
 
 class Scripted(GenericFakeChatModel):
@@ -89,8 +113,8 @@ class Scripted(GenericFakeChatModel):
         return super()._generate(messages, *args, **kwargs)
 
 
-def calling(id: str, number: int = 1, name: str = "look", **more: Any) -> AIMessage:
-    return AIMessage(content="", tool_calls=[{"id": id, "name": name, "args": {"number": number}}], **more)
+def calling(id: str, number: int = 1, name: str = "look", **given: Any) -> AIMessage:
+    return AIMessage(content="", tool_calls=[{"id": id, "name": name, "args": given or {"number": number}}])
 
 
 def scripted(*replies: Any) -> Scripted:
@@ -295,6 +319,36 @@ def test_the_user_is_told_of_a_summariser_beside_it(caplog: pytest.LogCaptureFix
     assert "SummarizationMiddleware" in caplog.text
 
 
+def test_the_user_is_told_of_an_editor_before_it(caplog: pytest.LogCaptureFixture) -> None:
+    rival = ContextEditingMiddleware(edits=[ClearToolUsesEdit(trigger=100, keep=1)])
+    model = scripted(*(calling(f"c{number}", number) for number in range(4)), AIMessage("Done."))
+    agent = create_agent(model, [tool(look)], middleware=[rival, FanfoldMiddleware(window=100_000)])
+    agent.invoke({"messages": [("user", "Look.")]})
+    assert caplog.text.count("ContextEditingMiddleware is active beside fanfold") == 1
+
+
+def test_a_fallback_to_another_model_is_sent_the_same_and_nothing_is_recorded_twice() -> None:
+    script = [Turn(calls=[("look", {"number": 1})]), Fail.server_error(), Turn("Done.")]
+    with Provider(script) as provider:
+        first, second = (
+            ChatOpenAI(base_url=provider.openai_base_url, api_key="any", model=name, max_retries=0)
+            for name in ("gpt-4o", "gpt-4o-mini")
+        )
+        fold = FanfoldMiddleware()
+        agent = create_agent(
+            first,
+            [tool(look)],
+            middleware=[ModelFallbackMiddleware(second), fold],
+            checkpointer=InMemorySaver(),
+        )
+        assert agent.invoke({"messages": [("user", "Look.")]}, threaded("t1"))["messages"][-1].text == "Done."
+        failed, taken = (request.body for request in provider.requests[1:])
+        assert (failed["messages"], failed["tools"]) == (taken["messages"], taken["tools"])
+        assert (failed["model"], taken["model"]) == ("gpt-4o", "gpt-4o-mini")
+    with fold.session("t1/agent") as chat:
+        assert (chat.stats()["entries"], chat.branches) == (4, ())
+
+
 @pytest.mark.parametrize("thinking", [None, {"type": "enabled", "budget_tokens": 1_024}])
 def test_claude_works_through_a_long_run_with_thinking_and_without(thinking: dict[str, Any] | None) -> None:
     def script(request: Any) -> Turn:
@@ -330,6 +384,32 @@ def test_deepagents_get_it_in_the_place_of_their_summariser() -> None:
         assert "tool_output_cache" in str(provider.requests[-1].body["tools"])
     nodes = [name for name in agent.get_graph().nodes if "Summarization" in name]
     assert nodes == [], "their summariser is not there any more"
+
+
+def test_sub_agents_of_deepagents_have_sessions_of_their_own(tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path / 'a.db'}"
+    fold = FanfoldMiddleware.for_deepagents(store=store, window=100_000)
+    seeker = {"name": "seeker", "description": "Seeks.", "system_prompt": "You seek.", "middleware": [fold]}
+
+    def task(id: str, kind: str) -> AIMessage:
+        return calling(id, name="task", description=f"Seek as {kind}.", subagent_type=kind)
+
+    model = scripted(
+        task("c1", "seeker"), AIMessage("found"), task("c2", "general-purpose"), AIMessage("found, too"),
+        AIMessage("Done."),
+    )  # fmt: skip
+    agent = create_deep_agent(
+        model, [tool(look)], middleware=[fold], subagents=[seeker], checkpointer=InMemorySaver()
+    )
+    done = agent.invoke({"messages": [("user", "Go.")]}, threaded("t1"))["messages"]
+    assert [message.text for message in done if isinstance(message, ToolMessage)] == ["found", "found, too"]
+    fold.close()
+    names = sorted(summary.name for summary in fanfold.Pool(store).summaries())
+    assert [name.split("/")[:2] for name in names] == [
+        ["t1", "agent"],
+        ["t1", "general-purpose"],
+        ["t1", "seeker"],
+    ]
 
 
 @pytest.mark.parametrize("converter", [CHAT, CLAUDE])
