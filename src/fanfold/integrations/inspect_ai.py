@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from fanfold.core.ids import digest
@@ -45,6 +45,8 @@ from inspect_ai.tool import Tool, ToolCall, ToolDef, ToolInfo, ToolParams  # noq
 
 _KEPT = 500
 """Of so many conversations it is remembered what they were before they were shortened."""
+_KEPT_STATES = 20
+"""So many states of each: agents can go back to an earlier one."""
 _NOTHING = "Nothing of this conversation was trimmed yet: all of it is in your messages."
 _PARAMETERS = {
     "ref_id": "The reference, such as o1.",
@@ -56,24 +58,34 @@ _PARAMETERS = {
 _THINKS = {"thinking": {"type": "adaptive"}}
 
 
+class _Compacted(NamedTuple):
+    """What was returned in the place of a whole conversation."""
+
+    ids: frozenset[str]
+    whole: list[ChatMessage]
+
+
 @dataclass
 class _Conversation:
-    """What an agent said and heard, and the ids of all messages that stand for it."""
+    """What an agent said and heard, as it was before it was shortened."""
 
-    whole: list[ChatMessage] = field(default_factory=list)
-    known: set[str] = field(default_factory=set)
+    returned: list[_Compacted] = field(default_factory=list)
+    """The newest first."""
 
-    def adopt(self, messages: Sequence[ChatMessage]) -> None:
-        """Add what is new: neither said before, nor what fanfold itself returned."""
-        for message in messages:
-            if not self.known.issuperset(_ids(message)):
-                self.whole.append(message)
-        self.know(messages)
+    def whole(self, messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+        """The conversation that messages stand for: the newest of what was returned that is all among them, and what
+        came after it. An agent that went back to an earlier state, or that was forked there, has no newer one."""
+        given = {id for message in messages for id in _ids(message)}
+        for ids, whole in self.returned:
+            if ids <= given:
+                said = ids.union(id for message in whole for id in _ids(message))
+                return [*whole, *(message for message in messages if not said.issuperset(_ids(message)))]
+        return list(messages)
 
-    def know(self, messages: Sequence[ChatMessage]) -> None:
-        for message in messages:
-            self.known.update(_ids(message))
-            self.known.add(str(message.id))
+    def know(self, sent: Sequence[ChatMessage], whole: list[ChatMessage]) -> None:
+        """Remember what was returned, and what for."""
+        ids = frozenset(id for message in sent for id in _ids(message))
+        self.returned[:] = [_Compacted(ids, whole), *self.returned][:_KEPT_STATES]
 
 
 class FanfoldCompaction(CompactionStrategy):  # type: ignore[misc, unused-ignore]
@@ -106,15 +118,15 @@ class FanfoldCompaction(CompactionStrategy):  # type: ignore[misc, unused-ignore
         name = self.session_of(messages)
         self._current.set(name)
         talk = self._conversation(name)
-        talk.adopt(messages)
-        leading, outgoing = _outgoing(name, model, talk.whole, tools)
+        whole = talk.whole(messages)
+        leading, outgoing = _outgoing(name, model, whole, tools)
         adapted = await self._adapter.afit(outgoing)
         if _size([*leading, *adapted.messages]) >= _size(messages):
             # Inspect counts more than fanfold does, or the provider refused: what it has is too long.
             smaller = await self._adapter.arefused(adapted, ValueError("prompt is too long"))
             adapted = smaller if smaller is not None else adapted
         sent = [*leading, *adapted.messages]
-        talk.know(sent)
+        talk.know(sent, whole)
         return sent, None
 
     def tools(self) -> list[Tool]:
@@ -180,7 +192,7 @@ def _outgoing(
         converter=CLAUDE if claude else CHAT,
         system="\n\n".join(message.text for message in leading),
         tools=[_function(tool) for tool in tools],
-        params=_THINKS if claude and any(map(_thoughts, messages)) else {},
+        params=_schema(model) | (_THINKS if claude and any(map(_thoughts, messages)) else {}),
         max_tokens=model.config.max_tokens,
         options={"model": model.name, "window": _window(model)},
     )
@@ -191,6 +203,15 @@ def _window(model: Model) -> int | None:
     from fanfold.tokens.models import kin
 
     return None if kin(model.name) is not None else get_model_input_tokens(model)
+
+
+def _schema(model: Model) -> dict[str, Any]:
+    """The schema of a structured reply, which the model reads too."""
+    wanted = model.config.response_schema
+    if wanted is None:
+        return {}
+    schema = {"name": "reply", "schema": wanted.json_schema.model_dump(exclude_none=True)}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
 
 
 def _function(tool: ToolInfo) -> dict[str, Any]:

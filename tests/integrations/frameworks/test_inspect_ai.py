@@ -22,10 +22,12 @@ from inspect_ai.model import (
     ContentReasoning,
     ContentText,
     Model,
+    ResponseSchema,
     compaction,
     get_model,
 )
 from inspect_ai.tool import ToolCall, ToolCallError, ToolDef, ToolInfo
+from inspect_ai.util import JSONSchema
 
 import fanfold
 from fanfold.integrations.inspect_ai import CHAT, CLAUDE, FanfoldCompaction
@@ -180,15 +182,77 @@ def test_asked_again_with_nothing_new_it_shortens_more() -> None:
     assert sum(len(message.text) for message in second) < sum(len(message.text) for message in first)
 
 
+def called(messages: list[Any]) -> list[str]:
+    return [call.id for message in messages for call in getattr(message, "tool_calls", None) or ()]
+
+
+def entries(fold: FanfoldCompaction, messages: list[Any]) -> int:
+    """How many messages the conversation has that was asked for last, without the system prompt."""
+    with fold.session(fold.session_of(messages)) as chat:
+        return sum(len(row.covers) for row in chat.view().rows)
+
+
+def test_going_back_in_time_forks_and_both_ways_go_on() -> None:
+    fold, messages = FanfoldCompaction(window=6_000), history(30)
+    first = compact(fold, messages)
+    more = [one for number in range(60, 90) for one in (calling(number), answering(number))]
+    other = [*messages[:20], *more]
+    second = compact(fold, other)
+    assert second[-1] is other[-1]
+    assert set(called(second)) <= set(called(other)), "what was taken back is not sent"
+    assert entries(fold, messages) == len(other) - 1
+    later = [one for number in range(30, 50) for one in (calling(number), answering(number))]
+    third = compact(fold, [*first, *later])
+    assert set(called(third)) <= set(called([*messages, *later]))
+    assert entries(fold, messages) == len(messages) + len(later) - 1
+
+
+def test_asked_twice_it_answers_the_same_and_records_nothing_twice() -> None:
+    """Inspect tries a request again inside its model; where an agent asks again, its loop knows the answer."""
+
+    async def main() -> None:
+        fold, messages = FanfoldCompaction(window=8_000), history(40)
+        handler = compaction(fold, messages[:2], TOOLS, mock())
+        one, two = [(await handler.compact_input(messages))[0] for _ in range(2)]
+        assert [message.id for message in one] == [message.id for message in two]
+        async with fold.session(fold.session_of(messages)) as chat:
+            figures = await chat.stats()
+            assert (figures["entries"], chat.branches) == (len(messages) - 1, ())
+
+    asyncio.run(main())
+
+
+def test_the_schema_of_a_structured_reply_is_counted() -> None:
+    reply = JSONSchema(type="object", properties={"why": JSONSchema(description="Say why. " * 500)})
+    counted = []
+    for schema in (None, ResponseSchema(name="reply", json_schema=reply)):
+        fold, messages, model = FanfoldCompaction(window=100_000), history(3), mock()
+        model.config.response_schema = schema
+        compact(fold, messages, model)
+        with fold.session(fold.session_of(messages)) as chat:
+            counted.append(chat.sent(0)[0].tokens)
+    assert counted[1] > counted[0] + 300
+
+
+def test_calls_that_could_not_be_read_stay_paired() -> None:
+    broken = ToolCall(id="call_9", function="look", arguments={"raw": '{"number": '}, parse_error="no JSON")
+    answer = ChatMessageTool(
+        content="", tool_call_id="call_9", function="look", error=ToolCallError("parsing", "no JSON")
+    )
+    messages = [*history(30), ChatMessageAssistant(content="", tool_calls=[broken]), answer]
+    sent = compact(FanfoldCompaction(window=6_000), messages)
+    assert sent[-2:] == messages[-2:]
+    assert called(sent) == [message.tool_call_id for message in sent if message.role == "tool"]
+
+
 def test_parallel_calls_and_failures_stay_paired() -> None:
     failed = answering(2)
     failed.error = ToolCallError("timeout", "It took too long.")
     steps = [calling(1, 2), answering(1, "a line of words\n" * 9_000), failed]
     messages = [ChatMessageUser(content="Look."), calling(3), answering(3), *steps]
     sent = compact(FanfoldCompaction(window=8_000), messages)
-    called = [call.id for message in sent for call in getattr(message, "tool_calls", None) or ()]
     answered = [message.tool_call_id for message in sent if message.role == "tool"]
-    assert called == answered == ["call_3", "call_1", "call_2"]
+    assert called(sent) == answered == ["call_3", "call_1", "call_2"]
     assert next(message for message in sent if getattr(message, "tool_call_id", "") == "call_2").error
 
 
