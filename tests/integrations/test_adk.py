@@ -358,15 +358,16 @@ def test_a_tool_that_fails_and_one_that_is_unknown_stay_paired_and_a_retry_sends
                 return response
             return None
 
-    model = Flaky(replies=[calls("fail", "click"), calls("click"), said("done")])
+    model = Flaky(replies=[calls("fail", "unknown", "click"), calls("click"), said("done")])
     plugin = Again(store=f"sqlite:{tmp_path / 'a.db'}", window=100_000)
     assert ran(plugin, model, "Click.", tools=[fail, click]) == ["done"]
     assert model.failed == model.sent[1:2]
+    assert "no tool with that name is available" in model.sent[1]
     with kept(tmp_path / "a.db") as chat:
         messages = chat.view().messages
         called = [call.name for message in messages for call in message.calls]
         answered = [len(message.results) for message in messages if message.results]
-        assert (called, answered) == (["fail", "click", "click"], [2, 1])
+        assert (called, answered) == (["fail", "unknown", "click", "click"], [3, 1])
         assert (chat.stats()["entries"], chat.stats()["requests"], chat.branches) == (6, 3, ())
 
 
