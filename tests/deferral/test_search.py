@@ -6,7 +6,8 @@ import pytest
 
 from fanfold.core.record import Frame
 from fanfold.deferral.catalog import Catalog
-from fanfold.deferral.search import split_words, stem
+from fanfold.deferral.meanings import stem
+from fanfold.deferral.search import split_words
 
 from . import written
 from .everyday import HELD_OUT, SERVERS, Known, define, served, tools

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from fanfold.core.edit import RECALL
 from fanfold.core.message import Message, Text
 from fanfold.core.record import Frame
-from fanfold.deferral.search import ToolSearch, is_verb
+from fanfold.deferral.meanings import is_verb
+from fanfold.deferral.search import ToolSearch
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import Function, Tool, functions, write
 from fanfold.text.cutting import short

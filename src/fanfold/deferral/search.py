@@ -1,18 +1,20 @@
 """Search for tools by what they do, without a model: BM25 over names, descriptions and parameters.
 
-Names are split into words, English words are cut to their stems, and Japanese runs into pairs of letters. Everyday
-words that mean the same ("ticket" and "issue", "remove" and "delete") find each other, with less weight.
+Names are split into words, English words are cut to their stems, and Japanese runs into pairs of letters. Words that
+mean the same (`words.txt`: "ticket" and "issue", "delete" and 削除) find each other, with less weight. So do katakana and
+the English word that they sound like, and words that are misspelt, cut short or written together.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import log
 from typing import Any
 
+from fanfold.deferral.meanings import meanings, meanings_of, stem
+from fanfold.deferral.sounds import sounds_of_english, sounds_of_katakana
 from fanfold.dialects.tools import Function
 
 _WORDS = re.compile(
@@ -20,158 +22,99 @@ _WORDS = re.compile(
 )
 _CAMELS = re.compile(r"\b[A-Za-z]+[a-z][A-Z][A-Za-z]*\b")
 """Words that are written together, such as JavaScript: they are found whole, too."""
-_ENDINGS = ("ing", "ion", "ed", "er")
 _SATURATION, _LENGTH = 1.2, 0.2
 """BM25's k1 and b: how soon a repeated word stops counting, and how much long descriptions lose."""
 _NAME, _FIRST, _ABOUT, _TAKES = 3.0, 2.0, 0.5, 0.25
 """What a word counts in a name, in the first sentence of the description, in the rest of it, and in a parameter."""
 _KIN = 0.9
 """What a word of the same meaning counts."""
-_WHOLE = 1.0
+_SOUND, _GUESS = 0.9, 0.7
+"""What a word counts that sounds the same in the other language, and one that may be meant."""
+_DEED = 0.5
+"""What a word counts that only says what is done: there is much to create and to list, but few tools for a label."""
+_WHOLE = 1.5
 """What it counts that all words of a name were asked for: `create_issue` before `create_issue_comment`."""
 _HARMLESS = 0.02
 """Where nothing else decides, a tool that only looks comes first."""
 _EVERYWHERE = (
     "a all an and any are as at be by can do every for from given has have how i if in into is it its me my need of "
     "on one or our out please so some that the their them then there these this to tool tools up use used "
-    "using want we who will with you your の を に は が で と する した して "
+    "using want we who will with you your mcp の を に は が で と する した して ます から"
 )
 _STOPWORDS = frozenset(_EVERYWHERE.split())
-_KINDRED = (
-    "create add new make open insert register save book schedule compose set-up file-a 作成 作る 作り 追加 登録 新規",
-    "delete remove drop erase discard destroy trash clear wipe rm get-rid 削除 消去 消す 除去",
-    "list show enumerate browse what which ls overview 一覧 表示",
-    "get fetch read retrieve view load look obtain see show display find-out check cat 取得 閲覧 読む 読み 見る 確認",
-    "search find query lookup locate seek grep look-up 検索 探す 調べ 探し",
-    "update edit change modify alter set adjust reschedule replace 更新 編集 変更 変え 直す",
-    "send post mail deliver submit publish write share 送信 投稿 送る 送り",
-    "run execute start launch trigger invoke perform begin carry-out turn-on activate enable 実行 開始 始め 起動",
-    "stop cancel abort terminate end kill halt pause call-off turn-off deactivate disable 停止 中止 止め 解約 取消",
-    "close resolve finish complete done 完了 終了",
-    "move rename relocate transfer mv 移動 改名",
-    "copy duplicate clone replicate cp 複製 コピー",
-    "join merge combine unite 結合 マージ",
-    "approve accept confirm allow sign-off 承認 許可",
-    "decline reject refuse deny 却下 拒否",
-    "restore undo revert rollback recover reset 復元 戻す",
-    "assign delegate hand-over allocate 割り当て 担当",
-    "invite add bring 招待",
-    "issue ticket bug task problem defect イシュー 課題 チケット 不具合",
-    "pull pr プルリクエスト",
-    "request pr リクエスト",
-    "repository repo project リポジトリ",
-    "file document doc attachment ファイル 文書 書類 ドキュメント",
-    "content inside body text 中身 内容 本文",
-    "folder directory dir path mkdir subfolder フォルダ フォルダー ディレクトリ",
-    "create mkdir touch",
-    "message chat dm text メッセージ",
-    "mail email inbox letter メール",
-    "draft 下書 ドラフト",
-    "comment reply note remark annotation answer コメント 返信",
-    "user person member people account assignee somebody someone anybody colleague attendee everybody "
-    "ユーザー メンバー 担当者 全員 社員",
-    "customer client buyer 顧客 お客",
-    "channel room conversation チャンネル",
-    "page site url web website ページ 画面",
-    "picture image photo screenshot 画像 写真 スクリーンショット",
-    "table sheet spreadsheet grid 表 シート テーブル",
-    "row record entry item 行 レコード",
-    "event meeting appointment calendar schedule 予定 会議 カレンダー",
-    "schedule later tomorrow tonight morning evening weekly daily remind 予約 明日",
-    "time hour when slot date 時間 日時",
-    "free available vacant 空き",
-    "click press tap push hit クリック",
-    "type fill enter key input 入力",
-    "database db sql データベース",
-    "branch fork ブランチ",
-    "label tag category ラベル タグ",
-    "attach upload add 添付 アップロード",
-    "write save store put 保存 書く 書き",
-    "download save export ダウンロード 保存 出力",
-    "history log past previous commit latest recent newest last earlier old 履歴 ログ 最近 最新",
-    "version revision edition 版 バージョン",
-    "permission access right share allowed 権限 共有",
-    "weather forecast temperature 天気 温度",
-    "navigate go visit open browse load 移動",
-    "evaluate run execute eval",
-    "info information detail metadata property size status 情報 詳細 状態",
-    "plan explain analyze why slow",
-    "summary total sum report count aggregate statistics amount how-many how-much 集計 合計 数え",
-    "payment charge pay money bill invoice cost price 支払 決済 料金 請求",
-    "refund reimburse payback 返金",
-    "balance 残高",
-    "place location address position spot 住所 場所",
-    "route direction way 経路 道順",
-    "device machine appliance hardware デバイス 機器",
-    "music song track 音楽",
-    "translate translation language 翻訳",
-    "setting configuration config preference option 設定",
-    "error exception failure fault crash エラー 障害",
-    "test check verify validate テスト 検証",
-    "network http connection api 通信",
-    "review feedback レビュー",
-    "name rename title 名前 名を",
-    "work attendance 勤怠 出勤 退勤",
-)
-"""Words that mean the same. Two with a hyphen are a phrase; Japanese ones without katakana have two letters."""
-_PHRASES = tuple(word for group in _KINDRED for word in group.split() if "-" in word)
+_READING = frozenset(map(stem, ("list", "get", "search", "read", "find", "fetch", "show")))
+_SHORT, _LONG = 3, 5
+"""The letters that a word has at least that another one may begin with, and one that may be misspelt."""
+
+Unit = Mapping[str, float]
+"""One word of a query: each token that it may stand for, and what that counts."""
 
 
 def split_words(text: str) -> list[str]:
     """The words of a text or a name, as they are compared."""
-    found = [phrase for phrase in _PHRASES if _spoken(phrase) in text.lower()]
+    found = [phrase for phrase in meanings().phrases if phrase.replace("-", " ") in text.lower()]
     for word in (*_WORDS.findall(text), *_CAMELS.findall(text)):
         if word.isascii():
-            found.append(stem(word.lower()))
-        elif len(word) == 1 or "\u30a1" <= word[0] <= "\u30ff":
+            found.append(stem(word.lower()) if word.lower() not in _STOPWORDS else word.lower())
+        elif len(word) == 1 or _is_katakana(word):
             found.append(word)
         if not word.isascii():
             found += [word[i : i + 2] for i in range(len(word) - 1)]
     return [word for word in found if word not in _STOPWORDS]
 
 
-def _spoken(phrase: str) -> str:
-    return phrase.replace("-", " ") + " "
+def _is_katakana(word: str) -> bool:
+    return "\u30a1" <= word[0] <= "\u30ff"
 
 
-@lru_cache(maxsize=4096)
-def stem(word: str) -> str:
-    """An English word without its ending, crudely: `queries` and `query`, `created` and `creation` are the same."""
-    if word in _STOPWORDS or len(word) < 4:
-        return word
-    if word.endswith("ies"):
-        word = word[:-3] + "y"
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= (4 if ending == "ion" else 3):
-            word = word.removesuffix(ending)
-            if word[-1] == word[-2] and word[-1] not in "lsz":
-                word = word[:-1]
-            break
-    return word.removesuffix("e")
+def _tokens(text: str) -> Iterator[str]:
+    """What a text of a tool is found by: its words, what they mean, and what they sound like in the other language."""
+    words = split_words(text)
+    yield from words
+    japanese = () if text.isascii() else [found[0] for found in meanings().japanese.finditer(text)]
+    yield from (meaning for word in (*words, *japanese) for meaning in meanings_of(word))
+    for word in _WORDS.findall(text):
+        if word.isascii():
+            yield from (f"en:{sound}" for sound in sounds_of_english(word))
+        elif _is_katakana(word):
+            yield from (f"ja:{sound}" for sound in sounds_of_katakana(word))
 
 
-def _kin() -> Mapping[str, tuple[str, ...]]:
-    """The meanings that a word has, by its stem."""
-    found: dict[str, tuple[str, ...]] = {}
-    for group in _KINDRED:
-        first, *_ = group.split()
-        for word in group.split():
-            key = stem(word) if word.isascii() and "-" not in word else word
-            found[key] = (*found.get(key, ()), f"={first}")
-    return found
+def _units(query: str) -> Iterator[Unit]:
+    """The words of a query, each with what it may stand for."""
+    found = [phrase for phrase in meanings().phrases if phrase.replace("-", " ") in query.lower()]
+    yield from ({meaning: _KIN for meaning in meanings_of(phrase)} for phrase in found)
+    for word in (*_WORDS.findall(query), *_CAMELS.findall(query)):
+        if word.isascii():
+            if word.lower() not in _STOPWORDS:
+                cut = stem(word.lower())
+                yield {f"ja:{sound}": _SOUND for sound in sounds_of_english(word)} | _meant(cut)
+        else:
+            yield from _japanese(word)
 
 
-_MEANINGS = _kin()
-_READING = frozenset(map(stem, ("list", "get", "search", "read", "find", "fetch", "show")))
-_VERBS = 18
-"""So many of the groups are verbs."""
+def _meant(word: str) -> dict[str, float]:
+    return {meaning: _KIN for meaning in meanings_of(word)} | {word: 1.0}
 
 
-def is_verb(word: str) -> bool:
-    """Whether a word says what is done, and not with what."""
-    return any(f"={group.split()[0]}" in _MEANINGS.get(stem(word), ()) for group in _KINDRED[:_VERBS])
+def _japanese(run: str) -> Iterator[Unit]:
+    """The words of a run of Japanese letters: those with a meaning, and pairs of letters between them."""
+    known = list(meanings().japanese.finditer(run))
+    if _is_katakana(run):
+        said = {f"en:{sound}": _SOUND for sound in sounds_of_katakana(run)}
+        yield {meaning: _KIN for found in known for meaning in meanings_of(found[0])} | said | {run: 1.0}
+        return
+    covered = set[int]()
+    for found in known:
+        pairs = range(found.start(), found.end() - 1)
+        covered |= {found.start() - 1, *range(found.start(), found.end())}
+        yield {run[i : i + 2]: 1.0 for i in pairs} | {meaning: _KIN for meaning in meanings_of(found[0])}
+    pairs_left = (run[i : i + 2] for i in range(len(run) - 1) if i not in covered)
+    yield from ({pair: 1.0} for pair in pairs_left if pair not in _STOPWORDS and not _is_hiragana(pair))
+
+
+def _is_hiragana(pair: str) -> bool:
+    return all("\u3041" <= letter <= "\u309f" for letter in pair)
 
 
 class ToolSearch:
@@ -187,21 +130,24 @@ class ToolSearch:
 
     def find(self, query: str) -> list[tuple[str, float]]:
         """The tools that have to do with a query, the best first, each with its score."""
-        asked = list(dict.fromkeys(split_words(query)))
+        asked = list({tuple(unit): _weigh(self._guess(unit)) for unit in _units(query)}.values())
         scored = [(self._score(at, asked), -at) for at in range(len(self._names))]
         return [(self._names[-at], score) for score, at in sorted(scored, reverse=True) if score > 0]
 
-    def _score(self, at: int, asked: Sequence[str]) -> float:
-        worth = [
-            max([self._worth(at, word), *(_KIN * self._worth(at, kin) for kin in _MEANINGS.get(word, ()))])
-            for word in asked
-        ]
+    def _guess(self, unit: Unit) -> Unit:
+        """A word that no tool has, as one that it may be meant for."""
+        word = next(reversed(list(unit)), "")
+        if any(token in self._rarity for token in unit) or not word.isalpha() or not word.isascii():
+            return unit
+        return {token: _GUESS for token in self._rarity if token.isascii() and _may_mean(word, token)} or unit
+
+    def _score(self, at: int, asked: Sequence[Unit]) -> float:
+        worth = [max((counts * self._worth(at, token) for token, counts in unit.items()), default=0.0) for unit in asked]
         # Who has something of every word that was asked for comes before who has much of one.
         met = sum(1 for one in worth if one) / (len(asked) or 1)
         score = sum(worth) * met
-        named, kin = self._words[at], {one for word in asked for one in _MEANINGS.get(word, ())}
-        alike = [not kin.isdisjoint(_MEANINGS.get(word, ())) for word in named]
-        covered = sum(1.0 if word in asked else _KIN * near for word, near in zip(named, alike, strict=True))
+        named, every = self._words[at], {token for unit in asked for token in unit}
+        covered = sum(max((_KIN * (kin in every) for kin in meanings_of(word)), default=0.0) if word not in every else 1.0 for word in named)
         harmless = _HARMLESS if not _READING.isdisjoint(named) else 0.0
         return score * (1 + harmless + (_WHOLE * covered / len(named) if named else 0.0))
 
@@ -215,18 +161,41 @@ class ToolSearch:
         return rare * count * (_SATURATION + 1) / (count + _SATURATION * length)
 
 
+def _weigh(unit: Unit) -> Unit:
+    """A word with what it counts: less where all that it means is something that is done."""
+    meant = [token for token in unit if token.startswith("=")]
+    deed = _DEED if meant and meanings().verbs.issuperset(meant) else 1.0
+    return {token: deed * counts for token, counts in unit.items()}
+
+
+def _may_mean(word: str, other: str) -> bool:
+    """Whether a word may stand for another: it is cut short, lengthened, has one wrong letter, or holds the other."""
+    short, long = sorted((word, other), key=len)
+    if len(short) >= _SHORT and long.startswith(short):
+        return True
+    if len(word) < _LONG:
+        return False
+    return _one_off(word, other) or (len(other) > _SHORT and word.endswith(other))
+
+
+def _one_off(word: str, other: str) -> bool:
+    """Whether one letter is wrong, missing, too many, or changed places with the next."""
+    if abs(len(word) - len(other)) > 1 or len(other) < _LONG - 1:
+        return False
+    same = next((i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other)))
+    a, b = word[same:], other[same:]
+    return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[:2][::-1] and a[2:] == b[2:])
+
+
 def _count(tool: Function) -> dict[str, float]:
     """How much each word says about a tool."""
-    found: Counter[str] = Counter()
+    found: dict[str, float] = {}
     first, _, rest = (tool.description or "").replace("。", ". ").partition(". ")
     texts = ((_NAME, tool.name), (_FIRST, first), (_ABOUT, rest), *_parameters(tool.schema))
     for weight, text in texts:
-        for word in split_words(text):
-            found[word] += weight  # type: ignore[assignment]
-    for word, weight in list(found.items()):
-        for meaning in _MEANINGS.get(word, ()):
-            found[meaning] = max(found[meaning], weight)
-    return dict(found)
+        for word, times in Counter(_tokens(text)).items():
+            found[word] = found.get(word, 0.0) + weight * times
+    return found
 
 
 def _parameters(schema: Any) -> Iterator[tuple[float, str]]:
