@@ -1,7 +1,8 @@
 # ruff: noqa: E501
 """Tools and hard queries that were written, by the same hand, before the words of the search were widened.
 
-They are judged as a whole: no word may be added to the search because of one of these queries.
+No word was added to the search because of one of these queries until November 2026, when somebody looked at what they
+missed to find out how queries fail; `later.py` has queries that nobody looked at.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Words that mean the same, in English and Japanese, as `words.txt` has them; and English words without their endings."""
+"""Words that mean the same, in English and Japanese, as `words.txt` has them; and the stems of English words."""
 
 from __future__ import annotations
 
@@ -74,7 +74,18 @@ def _pattern(word: str) -> str:
         return f"{stemmed}(?={_HIRAGANA})"
     if len(word) == 1:  # 人 is a person, but not in 人気
         return f"(?<!{_KANJI}){word}(?!{_KANJI})"
-    return f"(?<!{_KATAKANA}){word}" if re.match(_KATAKANA, word) else word
+    return word
+
+
+def japanese_words(text: str) -> list[re.Match[str]]:
+    """The words in a Japanese text that have a meaning. In a run of katakana, each follows another or begins it."""
+    found: list[re.Match[str]] = []
+    for word in meanings().japanese.finditer(text):
+        before = text[word.start() - 1 : word.start()]
+        follows = bool(found) and found[-1].end() == word.start()
+        if follows or not (re.match(_KATAKANA, word[0]) and re.match(_KATAKANA, before)):
+            found.append(word)
+    return found
 
 
 def meanings_of(word: str) -> tuple[str, ...]:

@@ -1,19 +1,19 @@
 """Search for tools by what they do, without a model: BM25 over names, descriptions and parameters.
 
 Names are split into words, English words are cut to their stems, and Japanese runs into pairs of letters. Words that
-mean the same (`words.txt`: "ticket" and "issue", "delete" and 削除) find each other, with less weight. So do katakana and
-the English word that they sound like, and words that are misspelt, cut short or written together.
+mean the same (`words.txt`: "ticket" and "issue", "delete" and 削除) find each other, with less weight. So do katakana
+and the English word that they sound like, and words that are misspelt, cut short or written together.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import log
 from typing import Any
 
-from fanfold.deferral.meanings import meanings, meanings_of, stem
+from fanfold.deferral.meanings import japanese_words, meanings, meanings_of, stem
 from fanfold.deferral.sounds import sounds_of_english, sounds_of_katakana
 from fanfold.dialects.tools import Function
 
@@ -71,7 +71,7 @@ def _tokens(text: str) -> Iterator[str]:
     """What a text of a tool is found by: its words, what they mean, and what they sound like in the other language."""
     words = split_words(text)
     yield from words
-    japanese = () if text.isascii() else [found[0] for found in meanings().japanese.finditer(text)]
+    japanese = () if text.isascii() else [found[0] for found in japanese_words(text)]
     yield from (meaning for word in (*words, *japanese) for meaning in meanings_of(word))
     for word in _WORDS.findall(text):
         if word.isascii():
@@ -83,7 +83,7 @@ def _tokens(text: str) -> Iterator[str]:
 def _units(query: str) -> Iterator[Unit]:
     """The words of a query, each with what it may stand for."""
     found = [phrase for phrase in meanings().phrases if phrase.replace("-", " ") in query.lower()]
-    yield from ({meaning: _KIN for meaning in meanings_of(phrase)} for phrase in found)
+    yield from (dict.fromkeys(meanings_of(phrase), _KIN) for phrase in found)
     for word in (*_WORDS.findall(query), *_CAMELS.findall(query)):
         if word.isascii():
             if word.lower() not in _STOPWORDS:
@@ -94,23 +94,29 @@ def _units(query: str) -> Iterator[Unit]:
 
 
 def _meant(word: str) -> dict[str, float]:
-    return {meaning: _KIN for meaning in meanings_of(word)} | {word: 1.0}
+    return dict.fromkeys(meanings_of(word), _KIN) | {word: 1.0}
 
 
 def _japanese(run: str) -> Iterator[Unit]:
     """The words of a run of Japanese letters: those with a meaning, and pairs of letters between them."""
-    known = list(meanings().japanese.finditer(run))
+    known = japanese_words(run)
     if _is_katakana(run):
-        said = {f"en:{sound}": _SOUND for sound in sounds_of_katakana(run)}
-        yield {meaning: _KIN for found in known for meaning in meanings_of(found[0])} | said | {run: 1.0}
+        pieces = [run[found.start() : found.end()] for found in known]
+        left = run[known[-1].end() :] if known else run
+        yield from (_loan(piece) for piece in (*pieces, left) if piece)
         return
     covered = set[int]()
     for found in known:
         pairs = range(found.start(), found.end() - 1)
         covered |= {found.start() - 1, *range(found.start(), found.end())}
-        yield {run[i : i + 2]: 1.0 for i in pairs} | {meaning: _KIN for meaning in meanings_of(found[0])}
+        yield {run[i : i + 2]: 1.0 for i in pairs} | dict.fromkeys(meanings_of(found[0]), _KIN)
     pairs_left = (run[i : i + 2] for i in range(len(run) - 1) if i not in covered)
     yield from ({pair: 1.0} for pair in pairs_left if pair not in _STOPWORDS and not _is_hiragana(pair))
+
+
+def _loan(word: str) -> Unit:
+    said = {f"en:{sound}": _SOUND for sound in sounds_of_katakana(word)}
+    return said | {word[i : i + 2]: _KIN for i in range(len(word) - 1)} | _meant(word)
 
 
 def _is_hiragana(pair: str) -> bool:
@@ -142,12 +148,20 @@ class ToolSearch:
         return {token: _GUESS for token in self._rarity if token.isascii() and _may_mean(word, token)} or unit
 
     def _score(self, at: int, asked: Sequence[Unit]) -> float:
-        worth = [max((counts * self._worth(at, token) for token, counts in unit.items()), default=0.0) for unit in asked]
+        worth = [
+            max((counts * self._worth(at, token) for token, counts in unit.items()), default=0.0)
+            for unit in asked
+        ]
         # Who has something of every word that was asked for comes before who has much of one.
         met = sum(1 for one in worth if one) / (len(asked) or 1)
         score = sum(worth) * met
         named, every = self._words[at], {token for unit in asked for token in unit}
-        covered = sum(max((_KIN * (kin in every) for kin in meanings_of(word)), default=0.0) if word not in every else 1.0 for word in named)
+        covered = sum(
+            max((_KIN * (kin in every) for kin in meanings_of(word)), default=0.0)
+            if word not in every
+            else 1.0
+            for word in named
+        )
         harmless = _HARMLESS if not _READING.isdisjoint(named) else 0.0
         return score * (1 + harmless + (_WHOLE * covered / len(named) if named else 0.0))
 
@@ -182,7 +196,9 @@ def _one_off(word: str, other: str) -> bool:
     """Whether one letter is wrong, missing, too many, or changed places with the next."""
     if abs(len(word) - len(other)) > 1 or len(other) < _LONG - 1:
         return False
-    same = next((i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other)))
+    same = next(
+        (i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other))
+    )
     a, b = word[same:], other[same:]
     return a[1:] == b[1:] or a[1:] == b or a == b[1:] or (a[:2] == b[:2][::-1] and a[2:] == b[2:])
 
