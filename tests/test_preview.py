@@ -127,3 +127,15 @@ def test_requests_tell_their_bills_and_the_edits_before_them() -> None:
     assert found[0].usage is None
     made = {id for one in found for id in one.edits}
     assert made == {one.decision.id for one in chat.edits()}
+
+
+def test_what_erasing_a_system_prompt_or_a_note_would_show_is_foretold() -> None:
+    chat = fanfold.open("run", window=9_000, system="You know Jane Roe. " * 20)
+    chat.say("Hello.")
+    note = chat.note("who", "Jane Roe " * 20)
+    records = len(chat._state.log.records)
+    prompt, noted = chat.preview("erase", "system", "asked"), chat.preview("erase", note.id, "asked")
+    assert prompt.after < prompt.before
+    assert prompt.body["messages"][0]["content"] == "[erased: asked]"
+    assert noted.gone == (note.id,)
+    assert len(chat._state.log.records) == records

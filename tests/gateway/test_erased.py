@@ -42,6 +42,27 @@ def test_erased_words_go_to_no_provider_though_nothing_else_was_edited(tmp_path)
     assert json.loads(upstream.body)["messages"][-1]["content"] == "Thanks."
 
 
+def test_an_erased_system_prompt_goes_to_no_provider_though_nothing_else_was_edited(tmp_path):
+    store = f"sqlite:{tmp_path / 'agent.db'}"
+    first = [("system", "The customer's number is 555-0199."), ("user", "Hello.")]
+    more = [*first, ("assistant", "Noted."), ("user", "Thanks.")]
+    with Upstream([json.dumps(REPLY).encode()]) as upstream:
+        with Gate(upstream.url, store=store) as gate:
+            gate.post("/v1/chat/completions", body(*first))
+            assert b"555-0199" in upstream.body
+        kept = fanfold.SQLite(tmp_path / "agent.db")
+        (name,) = kept.sessions("default")
+        with fanfold.open(name, store=kept) as chat:
+            chat.erase("system", "asked for")
+        with Gate(upstream.url, store=store) as gate:
+            status, headers, _ = gate.post("/v1/chat/completions", body(*more))
+    assert (status, "x-fanfold-bypassed" in headers) == (200, False)
+    assert b"555-0199" not in upstream.body
+    told = json.loads(upstream.body)["messages"]
+    assert [told[0]["content"], told[-1]["content"]] == ["[erased: asked for]", "Thanks."]
+    assert b"555-0199" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+
+
 def test_where_the_store_fails_a_conversation_with_something_erased_is_refused(tmp_path, monkeypatch):
     def fail(*_, **__):
         raise StoreFailed("The disk is gone.")

@@ -95,3 +95,19 @@ def test_the_preview_of_an_erased_call_marks_the_placeholder_of_its_result() -> 
         visitor.tell("run", "erase", entry=call, reason="a secret", sentence=dry["sentence"])
         assert {call, result.id} <= set(dry["changed"])
         assert visitor.ask("sessions/run/view")["tokens"] == dry["after"]
+
+
+def test_a_system_prompt_and_a_note_can_be_erased_here_too() -> None:
+    store = Memory()
+    with fanfold.open("run", window=9_000, store=store, system="The customer is Jane Roe-SECRET.") as chat:
+        chat.say("Hello.")
+        note = chat.note("who", "Call Jane Roe-SECRET back.")
+        with Page(store) as page:
+            visitor = page.enter()
+            for entry in ("system", note.id):
+                dry = visitor.tell("run", "erase", entry=entry, reason="asked", dry_run=True)
+                assert dry["sentence"] == f"erase {entry}"
+                done = visitor.tell("run", "erase", entry=entry, reason="asked", sentence=dry["sentence"])
+                assert done["erased"] == entry
+            for place in ("", "/view"):
+                assert "SECRET" not in json.dumps(visitor.ask(f"sessions/run{place}"))

@@ -66,6 +66,28 @@ def test_nothing_is_left_of_a_replaced_body(tmp_path: Path) -> None:
     assert MARK.encode() not in all_bytes(tmp_path)
 
 
+def test_nothing_is_left_of_a_system_prompt_or_a_note(tmp_path: Path) -> None:
+    store = SQLite(tmp_path / "a.db")
+    chat = fanfold.open("run", window=9_000, store=store, system=f"Serve {MARK}.")
+    chat.say("Hello.")
+    note = chat.note("who", f"It is {MARK}, again.")
+    chat.request(max_tokens=100)
+    with fanfold.open("other", window=9_000, store=store, system=f"Serve {MARK}.") as other:
+        other.say("Hello.")
+    chat.close()  # with a checkpoint of its frame
+    chat = fanfold.open("run", window=9_000, store=store)
+    assert MARK.encode() in all_bytes(tmp_path)
+    chat.erase("system", "a person asked")
+    chat.erase(note.id, "a person asked")
+    assert MARK.encode() not in all_bytes(tmp_path)
+    assert fanfold.doctor(store).healthy
+    chat.close()
+    with fanfold.open("run", window=9_000, store=SQLite(tmp_path / "a.db"), system=f"Serve {MARK}.") as again:
+        assert again.view().frame.messages[0].text == "[erased: a person asked]"
+        again.request(max_tokens=100)
+    assert MARK.encode() not in all_bytes(tmp_path)
+
+
 @pytest.mark.parametrize("size", [1_000, 3_000_000])
 def test_nothing_is_left_of_a_dropped_blob(tmp_path: Path, size: int) -> None:
     store = SQLite(tmp_path / "a.db")

@@ -56,6 +56,25 @@ def test_nothing_is_left_of_an_erased_message(own_server: PostgresServer, store:
     assert not is_there(own_server, mark)
 
 
+def test_nothing_is_left_of_a_system_prompt_or_a_note(own_server: PostgresServer, store: Postgres) -> None:
+    mark = "tapir-90ab-night"
+    chat = fanfold.open("run", window=9_000, store=store, system=f"Serve {mark}.")
+    chat.say("Hello.")
+    note = chat.note("who", f"It is {mark}, again.")
+    chat.request(max_tokens=100)
+    with fanfold.open("other", window=9_000, store=store, system=f"Serve {mark}.") as other:
+        other.say("Hello.")
+    assert is_there(own_server, mark)
+    chat.erase("system", "a person asked")
+    chat.erase(note.id, "a person asked")
+    assert not is_there(own_server, mark)
+    assert fanfold.doctor(store).healthy
+    chat.close()
+    with fanfold.open("run", window=9_000, store=store, system=f"Serve {mark}.") as again:
+        assert again.view().frame.messages[0].text == "[erased: a person asked]"
+    assert not is_there(own_server, mark)
+
+
 def echoing(view: Any, budget: Any) -> Any:
     old = view.oldest(leaving=20)
     text = yield from ask(old.messages, "Repeat everything.")

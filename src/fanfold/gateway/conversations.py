@@ -266,7 +266,7 @@ class Conversations:
     def _edits(self, name: str, holder: Holder, view: View) -> set[str]:
         """The edits that shape what is sent; where one of them stands for something erased, the session is guarded."""
         shaped = shaped_rows(view)
-        if any(row.kind == "entry" and view.said(row.id) is None for row in shaped):
+        if any(row is view.frame or (row.kind == "entry" and view.said(row.id) is None) for row in shaped):
             self._guarded.add((holder.tenant, name))
         return {edit for row in shaped for edit in (row.why or (row.id,))}
 
@@ -433,7 +433,7 @@ def shaped_rows(view: View) -> list[Row]:
     # Every row of every request is looked at, so nothing is made for those that are as they came.
     return [
         row
-        for row in view.rows
+        for row in (view.frame, *view.rows)
         if row.was is not None or row.kind in _SHAPED or None in [message.wire for message in row.messages]
     ]
 

@@ -95,6 +95,10 @@ class StoredResponses:
             return
         own = None if tip is not None else _listed(asked.get("input"))
         fields = {key: value for key, value in told.items() if key != "output"}
+        if "instructions" in fields:
+            fields["instructions"] = (
+                None  # a system prompt: the session has it, and an erasure finds it there
+            )
         output = self._refer(tenant, _listed(told.get("output")), tip, head)
         kept = {"response": fields, "output": output, "tip": tip, "input": own}
         entry = TenantTree().add(None, user(to_json(kept)))

@@ -203,7 +203,7 @@ def _count_all(seat: Seat) -> int:
 
 
 def erase(seat: Seat, asked: Inquiry) -> dict[str, Any]:
-    """Destroy the content of a message or an output, everywhere in the tenant; the sentence has to be typed."""
+    """Destroy a message, an output, a note or the system prompts, in the whole tenant; a sentence has to be typed."""
     entry, reason = _text(asked, "entry"), _text(asked, "reason")
     sentence = SENTENCE.format(name=entry[:8])
     if asked.body.get("dry_run"):

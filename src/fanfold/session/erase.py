@@ -14,10 +14,11 @@ from fanfold.core.edit import RECALL, SEARCH, Decision, Elide, Fold, Note, Pin, 
 from fanfold.core.errors import BadInput, Busy, FanfoldError
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message, Part, replace_part, text_of, user
-from fanfold.core.record import Answered, Edited, Erased, Kept, Record, Replaced, Sent
+from fanfold.core.record import Answered, Edited, Erased, Framed, Kept, Record, Replaced, Sent
 from fanfold.core.tree import Entry
 from fanfold.dialects.rules import MADE_UP
 from fanfold.outputs.recall import ref_of
+from fanfold.session.beside import find_beside, notes_with, put_stub, with_stub
 from fanfold.session.gc import (
     destroy,
     entries_ever,
@@ -34,13 +35,16 @@ from fanfold.stores.store import Hold, Scrub, Tenant
 
 
 def erase(state: State, name: str, reason: str) -> str:
-    """Destroy the content of an entry, everywhere in the tenant, with what was made from it.
+    """Destroy the content of an entry, a system prompt or a person's note, everywhere in the tenant.
 
-    Done once more after it failed half-way, it does the rest.
+    What was made from it goes with it. Done once more after it failed half-way, it does the rest.
     """
     if not isinstance(reason, str) or not reason.strip():
         raise BadInput(f"Say in words why it is erased, not {reason!r}: the reason stands in its place.")
     state.read_whole()
+    beside = find_beside(state, name) if isinstance(name, str) else None
+    if beside is not None:
+        return _erase_beside(state, beside, name, reason)
     kept = state.log.kept.get(name) if isinstance(name, str) else None
     id = kept.entry if kept is not None and kept.is_part else entry_named(state, name)
     tenant = state.terms.tenant
@@ -49,6 +53,17 @@ def erase(state: State, name: str, reason: str) -> str:
     if held:
         raise _busy(tenant.name, held[-1])
     return id
+
+
+def _erase_beside(state: State, words: Sequence[Message], name: str, reason: str) -> str:
+    """Destroy system prompts, or a note; returns what they were named by."""
+    tenant = state.terms.tenant
+    with renew_sessions(tenant), scouring(tenant):
+        for message in words:
+            entry = put_stub(tenant, state.terms.name, message, reason)
+            scrub: Scrub = lambda session, records: _scrub(state, session, records, entry.id, (message,))  # noqa: E731, B023
+            destroy(tenant, entry.id, reason, scrub, also=state.terms.name)
+    return name
 
 
 def _busy(tenant: str, hold: Hold) -> Busy:
@@ -96,8 +111,12 @@ def _scrub_record(log: Log, record: Record, erasure: Erasure) -> Record | None:
     match record:
         case Edited(decisions=decisions, time=time):
             return Edited(tuple(blank(log, decision, erasure) for decision in decisions), time)
-        case Answered(sources=sources) if erasure.was_among(log, sources):
+        case Answered(sources=sources, text=text) if erasure.was_among(log, sources) or (
+            erasure.is_beside and erasure.is_quoted(text)
+        ):
             return None
+        case Framed(frame=frame) if erasure.is_beside:
+            return Framed(with_stub(log, frame, erasure.entry))
         case Sent(params=params, context=context):
             return msgspec.structs.replace(
                 record, params=erasure.clean(params), context=erasure.clean_context(context)
@@ -130,7 +149,15 @@ class Erasure(msgspec.Struct, frozen=True):
         texts = (edit.text for edit in told if isinstance(edit, Elide))
         content = "\n".join(dict.fromkeys((*(text_of(one, unescaped=True) for one in bodies), *texts)))
         calls = frozenset(call.id for body in bodies for call in body.calls)
-        return cls(log.tree[id], content, calls, notes_from(log, id))
+        notes = notes_from(log, id)
+        for note in (note for body in bodies for note in notes_with(log, body)):
+            notes |= {note, *notes_from(log, log.decisions[note].at, log.born[note])}
+        return cls(log.tree[id], content, calls, notes)
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether it may be a system prompt or a note: strategies may have quoted it where nothing says so."""
+        return self.entry.parent is None and self.entry.message.role == "system"
 
     @property
     def stub(self) -> str:
@@ -162,6 +189,7 @@ class Erasure(msgspec.Struct, frozen=True):
     def clean_shown(self, text: str) -> str:
         """What an edit shows, without pinned lines that tell of the content: they may have stood in a note."""
         told, heading, pinned = text.partition(PINNED)
+        told = self.clean_note(told) if self.is_beside else told
         return f"{told}{heading}{self.clean_pinned(pinned)}"
 
     def clean_note(self, note: str) -> str:

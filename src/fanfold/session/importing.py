@@ -36,6 +36,7 @@ from fanfold.core.record import (
 from fanfold.core.tree import Entry
 from fanfold.dialects.registry import DIALECTS, dialect_named
 from fanfold.dialects.weigh import misread
+from fanfold.session.beside import words_beside, words_id
 from fanfold.stores.blobs import Spool
 from fanfold.stores.coding import Coded, Coding
 from fanfold.stores.echo import entry_echo, former_echo, is_former
@@ -224,6 +225,10 @@ class _Import:
                 raise self._wrong(f"the entry {id[:12]!r} that this record names is not in this file")
         self._check_edits(record)
         self._check_words(_messages_of(record))
+        for id in map(words_id, words_beside(record)):
+            stub = self.store.entry(self.tenant, id)
+            if stub is not None and stub.erased is not None and not stub.imported:
+                self.erased_here[id] = stub.erased
         if isinstance(record, Opened) and not all(map(is_named, record.strategy)):
             raise self._wrong("a strategy in it is neither a name nor a table with a name")
         for blob in blobs_of((record,)):

@@ -14,6 +14,7 @@ from fanfold.core.record import Framed, Inherited, Replaced
 from fanfold.dialects.dialect import Memory, plain
 from fanfold.dialects.tools import localize
 from fanfold.session.align import Alignment, Pairing
+from fanfold.session.beside import without_erased
 from fanfold.session.find import definitions
 from fanfold.session.outputs import register
 from fanfold.session.record import append
@@ -83,7 +84,9 @@ def reframe(state: State, system: Sequence[Any], tools: Sequence[Any]) -> None:
     if (tuple(system), tuple(tools)) == state.resent.frame:
         return
     stable, lines = take_out(state, system)
-    frame = stand(state, state.dialect.frame(stable, tools), lines)
+    given = state.dialect.frame(stable, tools)
+    frame = without_erased(state, given)
+    frame = stand(state, frame, lines if frame == given else ())  # what was erased may stand in them, too
     state.resent.frame = (tuple(plain(body) for body in system), tuple(plain(tool) for tool in tools))
     if frame != state.log.frame():
         state.write(Framed(frame))

@@ -5,7 +5,7 @@ The change is really made, in a unit of work that is then taken back: so what is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
 from typing import Any
@@ -15,9 +15,11 @@ import msgspec
 from fanfold.core.edit import Decision, Elide, Fold
 from fanfold.core.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound, unknown
 from fanfold.core.layout import show
-from fanfold.core.record import Replaced, Sent, TokenUsage
+from fanfold.core.message import Message, Text
+from fanfold.core.record import Framed, Replaced, Sent, TokenUsage
 from fanfold.core.view import View
 from fanfold.session import undo
+from fanfold.session.beside import find_beside
 from fanfold.session.cache import kept_for
 from fanfold.session.look import compare
 from fanfold.session.reduce import pressure
@@ -30,6 +32,10 @@ from fanfold.tokens.usage import cost
 
 def _blank(state: State, name: str, reason: str) -> None:
     """Show what an erasure leaves in this session: a stub, and no summary that was made from it."""
+    beside = find_beside(state, name)
+    if beside is not None:
+        _blank_beside(state, name, beside, reason)
+        return
     kept = state.log.kept.get(name)
     id = kept.entry if kept is not None and kept.is_part else undo.entry_named(state, name)
     stub = state.log.tree[id].to_stub(reason).message
@@ -42,6 +48,17 @@ def _blank(state: State, name: str, reason: str) -> None:
         state.decide(msgspec.structs.replace(edit, text=text), why="erase")
     for row in covers:
         state.decide(Fold((row,), f"[erased: {reason}]"), why="erase")
+
+
+def _blank_beside(state: State, name: str, words: Sequence[Message], reason: str) -> None:
+    """Show a stub in the place of system prompts, or no note where one is erased."""
+    if name in state.log.decisions:
+        undo.undo(state, name)
+        return
+    frame = state.log.frame()
+    stub = Message("system", (Text(f"[erased: {reason}]"),))
+    system = tuple(stub if one in words else one for one in frame.system)
+    state.write(Framed(msgspec.structs.replace(frame, system=system)))
 
 
 def _placeholders(state: State) -> list[Elide]:

@@ -19,13 +19,15 @@ def is_told(log: Log, rows: Collection[str], entries: Iterable[str]) -> bool:
     return any(id in leaves or not notes_from(log, id).isdisjoint(rows) for id in entries)
 
 
-def notes_from(log: Log, entry: str) -> frozenset[str]:
+def notes_from(log: Log, entry: str | None, version: int = 0) -> frozenset[str]:
     """The notes that may tell of an entry, because it, or another such note, stood there when they were made.
+
+    With a version: of what stands there since then.
 
     A person's own note is none of them, unless such a note of the same name was there: then it may be a copy of that.
     """
     told: dict[str, str] = {}
-    sources: Since = {entry: 0}
+    sources: Since = {entry: version}
     known: Since = {}
     for id, decision in log.decisions.items():
         if _may_tell(decision, told) and _since(log.tree, decision.at, sources, known) <= log.born[id]:

@@ -76,6 +76,8 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The session in a few figures."""
     ahead: tuple[str, ...] = ()
     """What the session said before right behind its head: whoever says it again comes by what was decided there."""
+    erased: dict[str, str] = {}
+    """System prompts and notes that were erased, and why: one that is sent again stays so."""
 
 
 def save(
@@ -112,7 +114,16 @@ def save(
         totals=log.totals,
         standing=standing,
         ahead=tuple(sorted(_find_ahead(log, passed))),
+        erased=dict(_erased_beside(log)),
     )
+
+
+def _erased_beside(log: Log) -> Iterator[tuple[str, str]]:
+    """System prompts and notes that were erased (`session/beside.py`): their stubs stand before no message."""
+    log.tree.fetch(log.erasures)
+    for id, reason in log.erasures.items():
+        if id in log.tree and log.tree[id].parent is None and log.tree[id].message.role == "system":
+            yield id, reason
 
 
 def _find_ahead(log: Log, passed: Collection[str | None]) -> Iterator[str]:
@@ -163,6 +174,7 @@ def resume(log: Log, checkpoint: Checkpoint) -> None:
     log.released = set(checkpoint.released)
     log.sent = [checkpoint.sent] if checkpoint.sent else []
     log.ahead = frozenset(checkpoint.ahead)
+    log.erasures = dict(checkpoint.erased)
     log.tips = dict.fromkeys((*checkpoint.tips, *(sent.tip for sent in log.sent)))
     log.taught = checkpoint.taught
     log.opened = checkpoint.opened

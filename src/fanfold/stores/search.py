@@ -18,6 +18,7 @@ import msgspec
 
 from fanfold.core.edit import Elide, Fold, Note, Pin, Repair
 from fanfold.core.errors import BadInput, NotFound, StoreFailed
+from fanfold.core.ids import entry_id
 from fanfold.core.message import text_of
 from fanfold.core.record import Branched, Edited, Framed, Kept, Move, Record, Replaced, Sent
 
@@ -45,7 +46,7 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     """`message`, `replaced` (a body that a client sent later), `edit`, `system`, `context` or `output`."""
     entry: str = ""
-    """The entry, where it is a message or replaces one."""
+    """The entry, where it is a message or replaces one; of a system prompt, the id by which it can be erased."""
     edit: str = ""
     """The edit, where it is what an edit shows."""
     ref: str = ""
@@ -196,8 +197,9 @@ class _Look:
                 passage = self._passage("replaced", entry=entry, role=message.role)
                 yield passage, iter((text_of(message, unescaped=True),))
             case Framed(frame=frame):
-                told = "\n".join(text_of(message) for message in frame.system)
-                yield self._passage("system", role="system"), iter((told,))
+                for message in frame.system:
+                    id = entry_id(None, message)  # under which it can be erased
+                    yield self._passage("system", entry=id, role="system"), iter((text_of(message),))
             case Sent(context=str(context)):
                 yield self._passage("context"), iter((context,))
             case Edited(decisions=decisions):

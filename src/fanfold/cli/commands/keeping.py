@@ -91,9 +91,10 @@ def _lines_of(found: fanfold.Garbage, deleted: bool, hidden: bool) -> Iterator[s
 @click.option("--reason", required=True, help="The reason; it is shown in place of the content.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def erase(chat: fanfold.Session, entry: str, reason: str, yes: bool, as_json: bool) -> None:
-    """Destroy the content of an entry or an output, everywhere.
+    """Destroy a message, an output, a note or the system prompts, everywhere.
 
-    It cannot be undone.
+    ENTRY is what `fanfold search` prints: the id of a message or of one system prompt, `o12` for an output, `e7` for
+    a note that a person wrote; `system` is every system prompt that the session ever had. It cannot be undone.
 
     \b
     Example: fanfold erase run-42 o12 --reason "holds a password"

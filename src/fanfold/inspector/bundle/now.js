@@ -66,6 +66,7 @@ export function Now({ name, chosen }) {
       </section>
       <section><h2>System prompt and tools</h2><p class="remark">${number(told.frame.tokens)} tokens, at the beginning of every request.</p>
         ${told.frame.messages.map((message) => html`<details><summary>System prompt</summary><${Message} message=${message} name=${name} /></details>`)}
+        ${told.frame.messages.length ? html`<div class="buttons"><button class="quiet" onClick=${() => change("erase", { entry: "system" }, "Destroy all system prompts of this session for good", "Destroy them")}>Erase the system prompt …</button></div>` : null}
         ${told.frame.tools.length ? html`<details><summary>${many(told.frame.tools.length, "tool")}: ${told.frame.tools.slice(0, 6).map((one) => one.name).join(", ")}${told.frame.tools.length > 6 ? " …" : ""}</summary>${told.frame.tools.map((one) => html`<h3>${one.name}</h3><pre tabindex="0">${plain(one.text)}</pre>`)}</details>` : null}
         <h2 class="after">The session as a whole</h2>
         <p class="remark">An export is one file with everything that was ever said, hidden or not. It changes nothing and costs nothing.</p>
@@ -144,7 +145,7 @@ export function Detail({ name, id, client, request, close }) {
         ${row.edits.length && (row.elided || row.kind === "summary" || row.kind === "marker") ? html`<button onClick=${() => change("undo", { edit: row.edits[row.edits.length - 1] }, "Bring back what " + row.edits[row.edits.length - 1] + " hides", "Bring it back")}>Bring it back …</button>` : null}
         ${row.pinned ? html`<button class="quiet" onClick=${() => change("unpin", { what: row.id }, "Unpin this message", "Unpin")}>Unpin …</button>` : row.kind !== "summary" && row.kind !== "marker" && row.kind !== "note" ? html`<button class="quiet" onClick=${() => change("pin", { what: row.id }, "Pin this message", "Pin it")}>Pin …</button>` : null}
         ${client || row.kind === "note" || row.edits.includes(row.id) ? null : html`<button class="quiet" onClick=${() => change("rewind", { to: row.id }, "Go back to this message", "Go back")}>Go back to here …</button>`}
-        ${row.edits.includes(row.id) || row.kind === "note" ? null : html`<button class="quiet" onClick=${() => change("erase", { entry: row.id }, "Destroy this message for good", "Destroy it")}>Erase …</button>`}
+        ${row.edits.includes(row.id) && row.kind !== "note" ? null : html`<button class="quiet" onClick=${() => change("erase", { entry: row.id }, "Destroy this " + (row.kind === "note" ? "note" : "message") + " for good", "Destroy it")}>Erase …</button>`}
       </div>`}
       ${row.messages.map((message) => html`<${Message} message=${message} name=${name} />`)}
       ${row.was ? html`<details open><summary>What was recorded here, whole</summary><${Message} message=${row.was} name=${name} /></details>` : null}

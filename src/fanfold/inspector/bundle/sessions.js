@@ -66,7 +66,7 @@ const SAID = { message: "said", replaced: "said otherwise later", edit: "in an e
 function place(hit) {
   if (hit.ref) return to(hit.session, "outputs", hit.ref);
   if (hit.edit) return to(hit.session, "edit", hit.edit);
-  return hit.entry ? to(hit.session, "message", hit.entry) : to(hit.session, "now");
+  return hit.entry && hit.kind !== "system" ? to(hit.session, "message", hit.entry) : to(hit.session, "now");
 }
 
 function Everywhere({ found, words }) {

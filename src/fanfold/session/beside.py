@@ -1,0 +1,112 @@
+"""What stands beside the chain and can be erased like an entry: system prompts, and notes that people wrote.
+
+Each has the id of an entry that says these words at the start of a conversation. The stub is stored under this id, so
+the words are known again when a client sends them once more, or when an export brings them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from fanfold.core.edit import Note
+from fanfold.core.errors import BadInput, NotFound
+from fanfold.core.ids import entry_id
+from fanfold.core.log import Log
+from fanfold.core.message import Message, Text, text_of
+from fanfold.core.record import Edited, Frame, Framed, Record
+from fanfold.core.tree import Entry
+from fanfold.session.state import State
+from fanfold.stores.search import search
+from fanfold.stores.store import Batch, Tenant
+from fanfold.stores.tenant_tree import TenantTree
+
+SYSTEM = "system"
+"""Names all system prompts that a session ever had."""
+
+
+def note_as_message(note: Note) -> Message:
+    """The words of a note, as what is stored when they are erased."""
+    return Message("system", (Text(note.text),))
+
+
+def words_id(words: Message) -> str:
+    """The id by which a system prompt or a note can be erased."""
+    return entry_id(None, words)
+
+
+def words_beside(record: Record) -> Iterator[Message]:
+    """The system prompt or the notes that a record holds."""
+    match record:
+        case Framed(frame=frame):
+            yield from frame.system
+        case Edited(decisions=decisions):
+            notes = (one.edit for one in decisions if isinstance(one.edit, Note))
+            yield from map(note_as_message, notes)
+
+
+def find_beside(state: State, name: str) -> list[Message] | None:
+    """The system prompts, or the note, that this name stands for; None where it stands for something else."""
+    log = state.log
+    words = {words_id(one): one for record in log.records for one in words_beside(record)}
+    if name == SYSTEM:
+        found = {words_id(one): one for _, frame in log.frames for one in frame.system}
+        if not found:
+            raise NotFound("This session has no system prompt.")
+    elif (decision := log.decisions.get(name)) is not None:
+        if not isinstance(decision.edit, Note) or decision.by != "person":
+            raise BadInput(
+                f"{name!r} is an edit: erase the messages that it was made from, and it goes with them."
+            )
+        found = {name: note_as_message(decision.edit)}
+    else:
+        found = {id: one for id, one in words.items() if name and id.startswith(name)}
+        if len(found) != 1:
+            return None
+    return [one for one in found.values() if not _is_stub(log, one)]
+
+
+def _is_stub(log: Log, message: Message) -> bool:
+    """Whether nothing but stubs is left in a message."""
+    stubs = {f"[erased: {reason}]" for reason in log.erasures.values()}
+    return bool(message.parts) and all(text_of(part) in stubs for part in message.parts)
+
+
+def put_stub(tenant: Tenant, session: str, message: Message, reason: str) -> Entry:
+    """Put an entry with these words in the tree and a stub of it in the store, named by all sessions that have them."""
+    entry = tenant.tree.add(None, message)
+    words = text_of(message)
+    passages = search(tenant.store, tenant.name, words) if words.strip() else ()
+    others = {passage.session for passage in passages if passage.kind in ("system", "edit")}
+    new = (entry.to_stub(reason),) if tenant.store.entry(tenant.name, entry.id) is None else ()
+    for name in dict.fromkeys((session, *sorted(others))):
+        tenant.store.append(tenant.name, name, Batch((), new, passed=(entry.id,)), expect=None)
+        new = ()
+    return entry
+
+
+def without_erased(state: State, frame: Frame) -> Frame:
+    """A frame with stubs in the place of system prompts that were erased in this session, and are sent again."""
+    erasures = state.log.erasures if frame.system else {}
+    state.tree.fetch(erasures)
+    for id in erasures:
+        if id in state.tree:
+            frame = with_stub(state.log, frame, state.tree[id])
+    return frame
+
+
+def with_stub(log: Log, frame: Frame, stub: Entry) -> Frame:
+    """A frame with a stub in the place of what it is a stub of."""
+    tree = log.tree
+    if stub.parent is not None or not isinstance(tree, TenantTree):
+        return frame
+    shown = (stub.message if tree.is_destroyed(stub.id, one) else one for one in frame.system)
+    return msgspec.structs.replace(frame, system=tuple(shown))
+
+
+def notes_with(log: Log, words: Message) -> Iterator[str]:
+    """The notes that say just these words."""
+    for id, decision in log.decisions.items():
+        if isinstance(decision.edit, Note) and note_as_message(decision.edit) == words:
+            yield id

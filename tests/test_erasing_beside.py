@@ -1,0 +1,152 @@
+"""System prompts and notes that people wrote can be erased like messages."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+import pytest
+
+import fanfold
+from builders import asks, opened, says, tell
+from fanfold import BadInput, Fold, Memory, NotFound, Session, ask
+from fanfold.strategies import extract
+from fanfold.testing import FakeModel, replied, said
+
+PROMPT = "You are brief.\nThe customer is Jane Roe-SECRET."
+STUB = "[erased: asked to forget]"
+
+
+def is_left(*chats: Session) -> bool:
+    """Whether the secret is in a record, in an entry, or in a request."""
+    logs = [chat._state.log for chat in chats]
+    told = [(log.records, log.tree.entries, chat.request()) for log, chat in zip(logs, chats, strict=True)]
+    return "SECRET" in str(told)
+
+
+def system_of(chat: Session) -> list[str]:
+    return [message.text for message in chat.view().frame.messages]
+
+
+def test_a_system_prompt_is_erased_in_every_session_of_the_tenant() -> None:
+    store = Memory()
+    chat = opened(9_000, name="one", store=store, system=PROMPT)
+    other = opened(9_000, name="other", store=store, system=PROMPT)
+    bystander = opened(9_000, name="bystander", store=store, system="You are brief.")
+    for one in (chat, other):
+        tell(one, asks("Hello."), says("Hi."))
+    chat.request(max_tokens=50)
+    fork = chat.fork("fork")
+    assert chat.erase("system", "asked to forget") == "system"
+    assert system_of(chat) == system_of(fork) == system_of(other) == [STUB]
+    assert system_of(bystander) == ["You are brief."]
+    assert not is_left(chat, other, fork)
+    assert STUB in str(chat.request())
+
+
+def test_every_version_of_the_system_prompt_is_erased_or_one_of_them() -> None:
+    for name, left in (("system", [STUB]), (None, ["You are quick."])):
+        chat = opened(9_000, system=PROMPT)
+        chat.say("Hello.")
+        chat.merge([{"role": "system", "content": "You are quick."}, said("Hello.")])
+        assert system_of(chat) == ["You are quick."]
+        store, tenant = chat._state.terms.tenant.store, chat._state.terms.tenant.name
+        found = next(iter(fanfold.stores.search.search(store, tenant, "roe-secret")))
+        assert (found.kind, len(found.entry)) == ("system", 32)
+        chat.erase(name or found.entry[:12], "asked to forget")
+        assert system_of(chat) == left
+        assert not is_left(chat)
+
+
+def test_a_client_that_sends_the_system_prompt_again_meets_the_stub() -> None:
+    history = [{"role": "system", "content": PROMPT}, said("Hello."), replied("Hi.")]
+    chat = opened(9_000)
+    chat.merge(history)
+    chat.erase("system", "asked to forget")
+    records = len(chat._state.log.records)
+    chat.merge(history)
+    assert len(chat._state.log.records) == records
+    chat.merge([*history, said("And now?")])
+    assert system_of(chat) == [STUB]
+    assert not is_left(chat)
+
+
+def test_a_session_that_is_opened_again_with_it_meets_the_stub() -> None:
+    store = Memory()
+    with opened(9_000, name="one", store=store, system=PROMPT) as chat:
+        chat.say("Hello.")
+        chat.erase("system", "asked to forget")
+    with opened(9_000, name="one", store=store, system=PROMPT) as chat:
+        assert system_of(chat) == [STUB]
+        assert not is_left(chat)
+
+
+def test_what_quotes_the_system_prompt_goes_with_it() -> None:
+    def quoting(view: Any, budget: Any) -> Any:
+        old = view.oldest(leaving=20)
+        text = yield from ask(old.messages, "Sum up.")
+        yield Fold(old.covers, text)
+
+    model = FakeModel("They talked.\nThe customer is Jane Roe-SECRET.")
+    chat = opened(3_000, system=PROMPT, strategy=quoting, summarizer=model)
+    tell(chat, asks("word " * 300), says("Ok. " * 50), asks("Go on."), says("Yes. " * 20))
+    chat.note("todo", "Call back.\nThe customer is Jane Roe-SECRET.")
+    assert chat.compact(force=True).status == "reduced"
+    chat.request(max_tokens=100, context="The customer is Jane Roe-SECRET.", metadata={"who": PROMPT})
+    chat.erase("system", "asked to forget")
+    assert not is_left(chat)
+    assert "They talked." in str(chat.request())
+
+
+def test_a_persons_note_is_erased_with_every_copy_and_with_notes_that_may_tell_of_it() -> None:
+    model = FakeModel('{"goal": "call Jane Roe-SECRET back"}')
+    chat = opened(3_000, strategy=extract(), summarizer=model)
+    chat.say("Hello.")
+    note = chat.note("who", "The customer is Jane Roe-SECRET.")
+    chat.add(replied("Done."))
+    chat.settle()
+    other = chat.fork("other")
+    assert chat.erase(note.id, "asked to forget") == note.id
+    assert not is_left(chat, other)
+    notes = [row.messages[0].text for row in other.view().rows if row.kind == "note"]
+    assert notes[0] == f"[note: who]\n{STUB}"
+
+
+def test_what_cannot_be_erased_by_its_own_name_says_what_to_erase() -> None:
+    chat = opened(3_000)
+    with pytest.raises(NotFound, match="This session has no system prompt"):
+        chat.erase("system", "asked to forget")
+    chat.say("Hello.")
+    pin = chat.pin(chat.head or "")
+    with pytest.raises(BadInput, match="is an edit: erase the messages that it was made from"):
+        chat.erase(pin.id, "asked to forget")
+
+
+def test_erasing_it_once_more_changes_nothing() -> None:
+    chat = opened(3_000, system=PROMPT)
+    note = chat.note("who", "Jane Roe-SECRET")
+    for name in ("system", note.id):
+        chat.erase(name, "asked to forget")
+        records = list(chat._state.log.records)
+        chat.erase(name, "asked to forget")
+        assert chat._state.log.records == records
+
+
+def test_an_old_export_brings_neither_back() -> None:
+    store, file = Memory(), BytesIO()
+    chat = opened(9_000, name="one", store=store, system=PROMPT)
+    chat.say("Hello.")
+    note = chat.note("who", "The customer is Jane Roe-SECRET.")
+    fanfold.export_session(store, "one", file)
+    chat.erase("system", "asked to forget")
+    chat.erase(note.id, "asked to forget")
+    fanfold.import_session(store, BytesIO(file.getvalue()), name="two")
+    later = opened(9_000, name="two", store=store)
+    assert not is_left(chat, later)
+    fresh = BytesIO()
+    fanfold.export_session(store, "one", fresh)
+    assert b"SECRET" not in fresh.getvalue()
+    elsewhere = Memory()
+    fanfold.import_session(elsewhere, BytesIO(fresh.getvalue()))
+    moved = opened(9_000, name="one", store=elsewhere, system=PROMPT)
+    assert system_of(moved) == [STUB]
