@@ -12,8 +12,9 @@ from fanfold.core.plan import Plan
 
 
 def minutes(view: View, budget: Budget) -> Plan:
-    """Fold everything but the newest 30 % into meeting minutes."""
-    old = view.oldest(leaving=int(budget.room * 0.3))
+    """Fold everything but the first request and the newest 30 % into meeting minutes."""
+    first = [row for row in view.rows if row.is_request][:1]
+    old = view.oldest(leaving=int(budget.room * 0.3), but=first)
     if len(old.rows) < 2:
         return
     text = yield from ask(old.messages, "Write minutes: decisions, open items.")

@@ -79,7 +79,7 @@ def test_a_settings_file_names_a_strategy_of_a_plug_in_and_its_settings() -> Non
             chat.say(f"Point {number}: " + "we talk about it. " * 40)
             chat.add(replied("Noted."))
         chat.compact()
-        assert chat.view().messages[0].text.startswith("Ana mends the parser.")
+        assert chat.view().messages[1].text.startswith("Ana mends the parser.")
     assert model.asked[0].prompt == "Write minutes: who does what."
     Path("fanfold.toml").write_text('strategy = {name = "minutes", kep = 0.2}\n')
     with pytest.raises(

@@ -16,7 +16,8 @@ def minutes(*, keep: float = 0.3, style: str = "decisions, open items") -> Strat
     """A strategy: everything but the newest share becomes minutes. `strategy = {name = "minutes", keep = 0.2}`"""
 
     def minutes(view: View, budget: Budget) -> Plan:
-        old = view.oldest(leaving=int(budget.room * keep))
+        first = [row for row in view.rows if row.is_request][:1]
+        old = view.oldest(leaving=int(budget.room * keep), but=first)
         if len(old.rows) < 2:
             return
         text = yield from ask(old.messages, f"Write minutes: {style}.")

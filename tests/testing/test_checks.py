@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import fanfold
-from fanfold import Drop, Fold, MissingExtra, drop_oldest
+from fanfold import BadSetting, Drop, Fold, MissingExtra, drop_oldest
 from fanfold.core.message import user
 from fanfold.core.plan import Ask
 from fanfold.dialects.chat.dialect import OpenAIChat
@@ -44,6 +44,27 @@ def test_a_strategy_that_parts_a_call_from_its_result_is_told_so() -> None:
         check_strategy(careless)
 
 
+def test_a_strategy_that_drops_the_first_request_is_told_so() -> None:
+    def forgetful(view: Any, budget: Any) -> Any:
+        old = view.oldest(leaving=budget.goal)
+        return [Drop(old.covers)] if old.rows else []
+
+    def mindful(view: Any, budget: Any) -> Any:
+        first = [row for row in view.rows if row.is_request][:1]
+        old = view.oldest(leaving=budget.goal, but=first)
+        return [Drop(old.covers)] if old.rows else []
+
+    with pytest.raises(AssertionError, match=r"forgetful \(several turns\) drops the user's first request"):
+        check_strategy(forgetful)
+    assert check_strategy(forgetful, keep_first=False).startswith("forgetful keeps every promise")
+    assert check_strategy(mindful).startswith("mindful keeps every promise")
+
+
+def test_what_only_makes_a_strategy_is_told_so() -> None:
+    with pytest.raises(BadSetting, match=r"give what it makes: summarize\(…\)"):
+        check_strategy(summarize)  # type: ignore[arg-type]
+
+
 def test_a_strategy_that_decides_by_more_than_the_view_is_told_so() -> None:
     moods = iter(range(99))
 
@@ -53,7 +74,7 @@ def test_a_strategy_that_decides_by_more_than_the_view_is_told_so() -> None:
             yield Fold(old.covers, f"mood {next(moods)}")
 
     with pytest.raises(AssertionError, match="decides differently each time"):
-        check_strategy(moody)
+        check_strategy(moody, keep_first=False)
 
 
 def test_a_dialect_that_loses_a_field_is_told_so() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
 from fanfold.asking.drive import GREW, REFUSED, Asker
+from fanfold.config.options import check_taking
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Note
 from fanfold.core.message import Call, Image, Message, Result, Text, assistant, result, text_of, user
@@ -20,7 +21,10 @@ from fanfold.testing.models import FakeModel
 from fanfold.testing.talks import Body, called, replied, returned, said, talk
 
 _SHAPES: dict[str, list[Body]] = {
-    "several turns": talk(6, 2),
+    "several turns": [
+        said("Task 0: make the parser faster.\nNever touch the vendor folder."),
+        *talk(6, 2)[1:],
+    ],
     "one long loop": [*talk(1, 20)[:-1]],
     "words only": talk(12, 0),
     "one huge output": [said("Go."), replied(None, called("c1")), returned("c1", "line of words " * 3_000)],
@@ -28,15 +32,19 @@ _SHAPES: dict[str, list[Body]] = {
 }
 
 
-def check_strategy(strategy: Strategy, *, summarizer: Asker | None = None, window: int = 2_000) -> str:
+def check_strategy(
+    strategy: Strategy, *, summarizer: Asker | None = None, window: int = 2_000, keep_first: bool = True
+) -> str:
     """Let a strategy reduce conversations of several shapes, and see that it keeps every promise.
 
-    A strategy that never does anything breaks none, so a sentence says what it did.
+    A strategy that never does anything breaks none, so a sentence says what it did. `keep_first=False` is for one that
+    may drop the user's first request.
     """
+    check_taking(strategy, "view", "budget", what="A strategy")
     made: list[str] = []
     for shape, bodies in _SHAPES.items():
-        first = _reduce(strategy, summarizer, window, shape, bodies, made)
-        second = _reduce(strategy, summarizer, window, shape, bodies, [])
+        first = _reduce(strategy, summarizer, window, shape, bodies, made, keep_first)
+        second = _reduce(strategy, summarizer, window, shape, bodies, [], keep_first)
         sure(
             [decision.edit for decision in first.decisions]
             == [decision.edit for decision in second.decisions],
@@ -54,6 +62,7 @@ def _reduce(
     shape: str,
     bodies: Sequence[Body],
     made: list[str],
+    keep_first: bool,
 ) -> Outcome:
     refused: list[str] = []
     asked, watched = summarizer or FakeModel(), _watch(strategy, refused, lambda: made.append(shape))
@@ -66,9 +75,21 @@ def _reduce(
         sure(not refused, f"{where} made an edit that was refused: {'; '.join(refused)}")
         noted = any(isinstance(decision.edit, Note) for decision in outcome.decisions)
         sure(noted or outcome.after <= outcome.before, f"{where} made the view larger.")
+        sure(
+            not keep_first or _is_told(bodies[0]["content"], chat.view()),
+            f"{where} drops the user's first request, and with it the task and its rules. Let it stay: give "
+            "`view.oldest` also `but=[row for row in view.rows if row.is_request][:1]`, or quote it in what you show. "
+            "If it may go, check with `keep_first=False`.",
+        )
         chat.request()
         sure(_brought_back(chat) == before, f"{where}: undoing its edits does not give the view before back.")
     return outcome
+
+
+def _is_told(words: str, view: View) -> bool:
+    """Whether these words are in view, in their place or quoted; lines may be broken otherwise."""
+    shown = " ".join(text_of(message, unescaped=True) for message in view.messages)
+    return " ".join(words.split()) in " ".join(shown.split())
 
 
 def _is_failure(outcome: Outcome) -> bool:
