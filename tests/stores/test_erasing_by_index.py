@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import threading
 from collections.abc import Callable
@@ -116,7 +115,7 @@ def interleaved(store: SQLite, count: int) -> dict[str, str]:
         session = f"s{chance.randrange(30)}"
         path = heads.setdefault(session, [])
         mark = MARK % n
-        noise = os.urandom(chance.choice((25, 100, 500))).hex()
+        noise = chance.randbytes(chance.choice((25, 100, 500))).hex()
         entry = tree.add(path[-1] if path else None, user(f"{session} {mark} {noise}{mark}"))
         store.append("default", session, Batch((Move(entry.id),), (entry,)), expect=len(path))
         path.append(entry.id)
@@ -128,7 +127,7 @@ def test_nothing_is_left_in_pages_from_which_rows_were_moved(tmp_path: Path) -> 
     """SQLite overwrites what is deleted, but not what it copied to another page before."""
     store = SQLite(tmp_path / "a.db")
     marks = interleaved(store, 1_500)
-    doomed = random.Random(8).sample(sorted(marks), 75)
+    doomed = random.Random(8).sample(sorted(marks), 300)
     for id in doomed:
         entry = store.entry("default", id)
         assert entry is not None
