@@ -33,7 +33,7 @@ release-check: .venv/.test .venv/.docs ## what has to hold before a release: ver
 test-integrations: .venv/.test ## fanfold in each framework, in its own environment [ONLY=langchain]
 	@.venv/bin/python scripts/test_integrations.py $(ONLY)
 
-test-clients: .venv/.test ## codex, Claude Code, gemini-cli and opencode from npm, unchanged, behind the gateway, with loopback only
+test-clients: .venv/.test ## codex, Claude Code, gemini-cli, opencode and the Vercel AI SDK from npm behind the gateway, with loopback only
 	@.venv/bin/python scripts/run_clients.py
 
 lint: .venv/.test ## ruff: mistakes and layout

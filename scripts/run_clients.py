@@ -20,6 +20,9 @@ CLIENTS = {
     "@anthropic-ai/claude-code": "2.1.326",
     "@google/gemini-cli": "0.61.0",
     "opencode-ai": "1.18.33",
+    "ai": "7.0.173",
+    "@ai-sdk/anthropic": "4.0.104",
+    "@ai-sdk/openai": "4.0.118",
 }
 PATIENCE = 600
 
