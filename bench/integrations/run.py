@@ -17,8 +17,9 @@ from fanfold.tokens.models import find
 from fanfold.tokens.usage import cost, usage_of
 
 STEPS, WINDOW, MODEL = 120, 16_000, "gpt-4o"
-_PAGE = re.compile(r"page-(\d{3})|\\?\"number\\?\": ?(\d+)|\blook (\d+)\b")
-"""A page by its name, by the arguments of the call, or by the call in short, as a hand-over has it."""
+_PAGE = re.compile(r"page-(\d{3})|\\*[\"']number\\*[\"']: ?(\d+)|\blook\b\W{0,3}(?:number\W{0,3})?(\d+)\b")
+"""A page by its name, by the arguments of its call, or by the call as a text has it, in whatever notation: `look 7`,
+`look(7)`, `look(number=7)`, `look: 7`."""
 _TOO_LONG = ("maximum context length", "exceeds the context", "exceeds the maximum number of tokens")
 _WORDS = ("parse", "error", "cache", "branch", "window", "value", "queue", "token", "stack", "module")
 
