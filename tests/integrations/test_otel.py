@@ -18,6 +18,7 @@ from fanfold.testing.provider import Fail, Provider, Turn
 from tests.gateway.gate import Gate
 
 pytest.importorskip("opentelemetry.sdk")
+from anthropic import Anthropic
 from openai import AsyncOpenAI, OpenAI
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
@@ -99,6 +100,38 @@ def test_every_reply_of_a_loop_is_a_span_with_its_bill(watched: Watched) -> None
         request.tokens for request in provider.requests
     )
     assert [point.count for point in watched.points("gen_ai.client.operation.duration")] == [2]
+
+
+def test_what_was_read_from_the_cache_and_written_to_it_is_part_of_the_input(watched: Watched) -> None:
+    words = "You read every page with care. " * 400
+    with Provider([Turn("One."), Turn("Two.")]) as provider:
+        client = Anthropic(base_url=provider.anthropic_base_url, api_key="any", max_retries=0)
+        with fanfold.open("run-42", model="claude-sonnet-4-5", system=words) as chat:
+            for _ in range(2):
+                chat.say("And?")
+                loop.run(chat, lambda body: client.messages.create(**body), {}, max_tokens=100)
+    for span, billed in zip(watched.spans("chat"), provider.requests, strict=True):
+        told = dict(span.attributes or {})
+        assert told["gen_ai.provider.name"] == "anthropic"
+        assert told["gen_ai.usage.input_tokens"] == billed.tokens
+        assert told["gen_ai.usage.cache_read.input_tokens"] == billed.cached
+        assert told["gen_ai.usage.cache_write.input_tokens"] == billed.usage["cache_creation_input_tokens"]
+        assert told["gen_ai.usage.reasoning.output_tokens"] == 0
+    assert provider.requests[0].usage["cache_creation_input_tokens"] > 1_000
+    assert provider.requests[1].cached > 1_000
+
+
+def test_a_request_that_is_too_long_behind_the_gateway_is_one_call(watched: Watched) -> None:
+    page = {"role": "user", "content": "we talk about it " * 400}
+    history = [one for _ in range(8) for one in (page, {"role": "assistant", "content": "Noted."})]
+    with Provider([Turn("Hello.")], window=9_000) as provider, Gate(provider.url) as gate:
+        client = OpenAI(base_url=gate.openai_base_url, api_key="any", max_retries=0)
+        asked: Any = [*history, {"role": "user", "content": "And?"}]
+        client.chat.completions.create(model="gpt-4o", messages=asked, tools=TOOLS)
+    assert len(provider.rejected) == 1
+    (span,) = watched.spans("chat")
+    assert "error.type" not in (span.attributes or {})
+    assert (span.attributes or {})["gen_ai.conversation.compacted"] is True
 
 
 def test_a_reduction_is_a_span_inside_of_the_call_that_needed_it(watched: Watched) -> None:
