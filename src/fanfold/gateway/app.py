@@ -18,6 +18,7 @@ from weakref import WeakValueDictionary
 from fanfold.gateway.client import Client
 from fanfold.gateway.clients import client_named
 from fanfold.gateway.conversations import WORK, Conversations
+from fanfold.gateway.course import Courses
 from fanfold.gateway.exchange import Exchange, serve_exchange
 from fanfold.gateway.headers import get
 from fanfold.gateway.inspecting import Inspection, is_for_inspector
@@ -39,7 +40,9 @@ class Gateway:
     def __init__(self, settings: ServeSettings | None = None) -> None:
         self._given = settings
         self.upstreams, self.metrics = Upstreams(), Metrics()
+        self.courses = Courses()
         self._turns: WeakValueDictionary[tuple[str, str], Lock] = WeakValueDictionary()
+        self.journal: Journal | None = None
         self.active = 0
         """Requests that are being served."""
         self.conversations: Conversations | None = None
@@ -54,6 +57,8 @@ class Gateway:
     def configure(self, settings: ServeSettings) -> None:
         """Take settings over, for the requests that come from now on."""
         self.settings, self.keys = settings, Keys(settings)
+        if self.journal is not None:
+            self.journal.close()
         self.journal = Journal(journal_path(settings.store, settings.journal))
         if settings.manage and self.conversations is None:
             self.conversations = Conversations(settings.store, settings.memory)
@@ -97,6 +102,8 @@ class Gateway:
                 if self.inspection is not None:
                     self.inspection.close()
                 await self.upstreams.close()
+                if self.journal is not None:
+                    self.journal.close()
                 if self.conversations is not None:
                     await WORK.run(self.conversations.close)
                 await send({"type": "lifespan.shutdown.complete"})
@@ -193,7 +200,8 @@ class Gateway:
         account.dialect, account.status = exchange.to.dialect, client.status
         account.first = max(0.0, client.began - account.time)
         account.total = now - account.time
-        self.journal.write(account)
+        if self.journal is not None:
+            self.journal.write(account)
 
     async def _refuse(self, client: Client, destination: Destination | None, refused: Refused) -> None:
         if refused.status == 502:

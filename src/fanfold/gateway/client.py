@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncio import Task, wait_for
+from asyncio import Task, timeout
 from collections.abc import Mapping
 from time import monotonic, time
 from typing import Any
@@ -74,7 +74,8 @@ class Client:
         """
         while True:
             try:
-                event = await wait_for(self.receive(), SILENCE)
+                async with timeout(SILENCE):
+                    event = await self.receive()
             except TimeoutError:
                 await self._break_silence()
                 continue

@@ -19,7 +19,7 @@ from fanfold.dialects.registry import dialect_named
 
 TRIGGER = "compaction_trigger"
 _MARK = "fanfold."
-_PROMPTS = ("CRITICAL: Respond with TEXT ONLY", "CONTEXT CHECKPOINT COMPACTION")
+PROMPTS = ("CRITICAL: Respond with TEXT ONLY", "CONTEXT CHECKPOINT COMPACTION")
 """What Claude Code and codex say when they want a summary."""
 
 
@@ -93,7 +93,7 @@ def asks_for_summary(request: HttpRequest) -> bool:
     dialect = dialect_named(request.dialect)
     messages = dialect.split(request.body).messages
     text = dialect.message(messages[-1]).text if messages else ""
-    return any(prompt in text for prompt in _PROMPTS)
+    return any(prompt in text for prompt in PROMPTS)
 
 
 def compacted_reply(reference: Reference, model: str | None, now: int) -> dict[str, Any]:

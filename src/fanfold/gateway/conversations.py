@@ -26,6 +26,7 @@ from fanfold.dialects.tools import function_names
 from fanfold.gateway.arrival import ArrivalClip
 from fanfold.gateway.clients import client_named
 from fanfold.gateway.compaction import Reference, asks_for_summary, expand, new_reference
+from fanfold.gateway.course import OUTSIDE, Continuation, Course, Place, chart
 from fanfold.gateway.headers import Headers
 from fanfold.gateway.hidden import (
     Rounds,
@@ -40,10 +41,11 @@ from fanfold.gateway.hidden import (
     with_recall_tools,
 )
 from fanfold.gateway.identity import Identity, identify
-from fanfold.gateway.keys import Holder
+from fanfold.gateway.keys import UNSAID, Holder
 from fanfold.gateway.responses import is_kept
 from fanfold.gateway.shelf import Shelf
 from fanfold.session.cache import CacheUse
+from fanfold.session.passing import Addition, last_history, pass_on
 from fanfold.session.pool import MEMORY, Lease, Pool
 from fanfold.session.request import SentRequest
 from fanfold.session.session import Session
@@ -63,12 +65,6 @@ _LEAST_REPLY = 1_024
 """So many tokens a reply may have, however much its hidden rounds took."""
 ENOUGH = "Nothing more is looked up in this turn. Go on with what you have, or use another tool."
 _SHAPED = frozenset({"fold", "drop", "note"})
-_UNSAID = frozenset({"context"})
-"""Parameters that would be taken for the verb's own."""
-
-
-_ELSEWHERE = {"anthropic": ("betas",), "gemini": ("model",)}
-"""What stands in a header or in the path, and is in the body only for the dialects."""
 
 
 class Unmanaged(Exception):
@@ -259,9 +255,59 @@ class Conversations:
             recalls = may and edited
             clip.fit(view, chat.pressure().room) if recalls else clip.rest()
             merged = chat.merge(with_recall_tools(whole) if recalls else whole.body)
-            if may and not recalls and _is_due(chat, merged.params, holder.window):
+            if may and not recalls and _is_due(chat, merged.params, holder):
                 recalls, merged = True, chat.merge(with_recall_tools(whole))
             return self._write(chat, name, holder, request, merged.params, recalls)
+
+    def follow(self, step: Continuation) -> tuple[Managed, Course] | None:
+        """Adopt what a client added to its last request, which is sent as it is; None where it cannot be just so."""
+        course = step.course
+        key = (course.holder.tenant, course.name)
+        if key in self._guarded:
+            return None
+        _keep(self._clients, key, self._clients.get(key, "a client"))
+        frame = course.frame if step.reframed else None
+        added = Addition(mark=course.mark, known=step.known, new=step.new, frame=frame, params=course.params)
+        with course.lease as chat:
+            passed = pass_on(chat, added, _is_as_it_came)
+        if passed is None:
+            return None
+        sent, mark = passed
+        managed = Managed(
+            name=course.name,
+            holder=course.holder,
+            asked=course.asked,
+            sent=sent,
+            body=None,
+            after=sent.view.tokens,
+            edits=0,
+        )
+        return managed, msgspec.structs.replace(course, mark=mark)
+
+    def chart(self, managed: Managed, place: Place, data: bytes) -> Course | None:
+        """The course of a request that is sent as it came, so that of the next one only what is new is read."""
+        holder, asked = managed.holder, managed.asked
+        if managed.body is not None or managed.hidden or _defers(holder, asked):
+            return None
+        lease = self._lease(managed.name, holder, asked).as_it_is()
+        with lease as chat:
+            mark, bodies = last_history(chat)
+        course = Course(
+            place=place,
+            name=managed.name,
+            holder=holder,
+            lease=lease,
+            mark=mark,
+            asked=asked,
+            before=frozenset(),
+            frame=((), ()),
+            lead=(),
+            params=holder.budgeted(dialect_named(asked.dialect).split(asked.body).params),
+            head=b"",
+            tail=b"",
+            ends=(),
+        )
+        return chart(course, asked, data, bodies)
 
     def _edits(self, name: str, holder: Holder, view: View) -> set[str]:
         """The edits that shape what is sent; where one of them stands for something erased, the session is guarded."""
@@ -295,8 +341,7 @@ class Conversations:
         recalls: bool,
         spent: int | None = None,
     ) -> Managed:
-        given = {key: value for key, value in params.items() if key not in request_fields() | _UNSAID}
-        sent = chat.request(**_with_room(given, holder.window))
+        sent = chat.request(**holder.budgeted(params))
         view = chat.view()
         edits = self._edits(name, holder, view)
         # What a client leaves to a server's memory is sent in full: the provider need not have stored it.
@@ -336,7 +381,7 @@ class Conversations:
 
     def hear(self, managed: Managed, events: Iterable[Any]) -> Reply | None:
         """Record what was answered in a stream; one that broke off is recorded as cut."""
-        lease = self._lease(managed.name, managed.holder, managed.asked)
+        lease = self._lease(managed.name, managed.holder, managed.asked).as_it_is()
         with lease as chat, chat.listen(events, to=managed.sent) as heard:
             for _ in heard:
                 pass
@@ -355,7 +400,7 @@ class Conversations:
 
     def receive(self, managed: Managed, body: Any) -> Reply:
         """Record what was answered as a whole."""
-        with self._lease(managed.name, managed.holder, managed.asked) as chat:
+        with self._lease(managed.name, managed.holder, managed.asked).as_it_is() as chat:
             reply = chat.receive(body, to=managed.sent)
         if reply.id is not None:
             self._keep_reply(managed, reply.id)
@@ -430,12 +475,13 @@ def shaped_rows(view: View) -> list[Row]:
     Repairs alone are none: what a provider takes from the client directly, it takes from the gateway, too. What was
     erased is one: of all that clients and providers say, it alone has no wire form.
     """
-    # Every row of every request is looked at, so nothing is made for those that are as they came.
-    return [
-        row
-        for row in (view.frame, *view.rows)
-        if row.was is not None or row.kind in _SHAPED or None in [message.wire for message in row.messages]
-    ]
+    return [row for row in (view.frame, *view.rows) if not _is_as_it_came(row)]
+
+
+def _is_as_it_came(row: Row) -> bool:
+    return (
+        row.was is None and row.kind not in _SHAPED and None not in [message.wire for message in row.messages]
+    )
 
 
 def compose(request: HttpRequest, sent: Mapping[str, Any]) -> dict[str, Any]:
@@ -449,10 +495,10 @@ def compose(request: HttpRequest, sent: Mapping[str, Any]) -> dict[str, Any]:
             body[key] = written[key]
         elif key in LIMITS:
             body[key] = value
-        elif key in _UNSAID or key in request_fields() - ours:
+        elif key in UNSAID or key in request_fields() - ours:
             body[key] = value  # all else that is missing is what this request must not have
     body |= {key: written[key] for key in ours & written.keys()}
-    for key in _ELSEWHERE.get(request.dialect, ()):
+    for key in OUTSIDE.get(request.dialect, ()):
         body.pop(key, None)
     return body if request.body.get("tools") else beside_added(body)
 
@@ -473,22 +519,9 @@ def with_less_room(body: dict[str, Any], spent: int) -> dict[str, Any]:
     return told
 
 
-def _is_due(chat: Session, params: Mapping[str, Any], window: int | None) -> bool:
+def _is_due(chat: Session, params: Mapping[str, Any], holder: Holder) -> bool:
     """Whether the next request would be reduced first."""
-    limit = reply_limit(_with_room(dict(params), window))
-    return chat.pressure(max_tokens=limit).due
-
-
-def _with_room(params: dict[str, Any], window: int | None) -> dict[str, Any]:
-    """The parameters as a budget is to see them: a client that asks for a reply as long as the window leaves no room.
-
-    Claude Code asks for 32,000 tokens, whatever window the gateway was given. What is sent has the client's own limit.
-    """
-    most = window // 4 if window else None
-    return {
-        key: min(value, most) if most and key in LIMITS and type(value) is int else value
-        for key, value in params.items()
-    }
+    return chat.pressure(max_tokens=reply_limit(holder.budgeted(params))).due
 
 
 def _offers_tools(request: HttpRequest) -> bool:

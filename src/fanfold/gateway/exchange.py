@@ -9,7 +9,6 @@ record      keep what was answered, in the session that asked for it
 
 from __future__ import annotations
 
-import json
 from asyncio import shield
 from logging import getLogger
 from time import time
@@ -23,18 +22,20 @@ from fanfold.config.telemetry import WatchedCall, model_call
 from fanfold.core.errors import BadInput, DoesNotFit, FanfoldError, UnknownModel
 from fanfold.dialects.http.events import EVENTS
 from fanfold.dialects.http.replies import replay
-from fanfold.dialects.http.request import HttpRequest, read_request
+from fanfold.dialects.http.request import HttpRequest
 from fanfold.gateway.client import Client
 from fanfold.gateway.compaction import compacted_reply, is_trigger, without_trigger
-from fanfold.gateway.conversations import WORK, Managed, Unmanaged
+from fanfold.gateway.conversations import WORK, Conversations, Managed, Unmanaged
+from fanfold.gateway.course import Continuation, Course
 from fanfold.gateway.foreign import Answer, own_headers
 from fanfold.gateway.headers import Headers, get, to_client
 from fanfold.gateway.journal import Exchanged, begin
 from fanfold.gateway.keys import Holder
 from fanfold.gateway.lookups import serve_rounds
 from fanfold.gateway.question import ask, ask_until_it_fits, record
+from fanfold.gateway.reading import find_step, place, read, unpacked, wants_bypass
 from fanfold.gateway.route import Destination
-from fanfold.gateway.safety import BrokenOff, Refused, unpack
+from fanfold.gateway.safety import BrokenOff, Refused
 from fanfold.gateway.stream import Overheard
 
 if TYPE_CHECKING:
@@ -57,14 +58,17 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     holder: Holder
     asked: HttpRequest | None = None
     """What is asked for, once it is read; None where it is nothing that a session could answer."""
+    step: Continuation | None = None
+    """How it goes on from the last request of its conversation, where its bytes tell: then only that much is read."""
     account: Exchanged = msgspec.field(default_factory=begin)
     """What is noted about it on the way."""
 
 
 async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -> None:
     """Take a request to its provider, and the reply back; for those who watch, a reply is a call to a model."""
-    asked = read(exchange, gateway.settings.max_body)
-    exchange = msgspec.structs.replace(exchange, asked=asked)
+    step = find_step(gateway, exchange)
+    asked = step.course.asked if step is not None else read(exchange, gateway.settings.max_body)
+    exchange = msgspec.structs.replace(exchange, asked=asked, step=step)
     if asked is None or exchange.to.purpose != "reply":
         await serve_asked(gateway, exchange, asked, client)
         return
@@ -94,16 +98,20 @@ async def serve_asked(
     gateway: Gateway, exchange: Exchange, asked: HttpRequest | None, client: Client
 ) -> None:
     """Manage a request, ask, pass the reply on, and record it."""
-    account = exchange.account
+    account, own = exchange.account, Headers()
     account.model = (asked.model if asked is not None else None) or ""
-    await check_stored(gateway, exchange, asked)
-    if asked is not None and is_trigger(asked) and await answer_trigger(gateway, exchange, asked, client):
-        return
+    managed = await follow(gateway, exchange)
+    if managed is None and exchange.step is not None:
+        asked = read(exchange, gateway.settings.max_body)
+        exchange = msgspec.structs.replace(exchange, asked=asked, step=None)
+    if managed is None:
+        await check_stored(gateway, exchange, asked)
+        if asked is not None and is_trigger(asked) and await answer_trigger(gateway, exchange, asked, client):
+            return
     try:
-        managed = await manage(gateway, exchange, asked)
-        own: Headers = []
+        managed = managed or await manage(gateway, exchange, asked)
     except Unmanaged as reason:
-        managed, own = None, [(b"x-fanfold-bypassed", str(reason).encode("latin-1", "replace"))]
+        own = [(b"x-fanfold-bypassed", str(reason).encode("latin-1", "replace"))]
         account.bypassed = str(reason)
     account.own = time() - account.time
     if managed is None:
@@ -136,11 +144,16 @@ class Listener:
         self._gateway, self._managed, self.heard, self._account = gateway, managed, heard, account
         self._recorded = False
 
-    async def hear(self, piece: bytes) -> None:
-        """Take in what is about to pass. The end is recorded first, for whoever has the reply may ask again at once."""
-        self.heard.hear(piece)
-        if self.heard.ended:
-            await self.record()
+    def hear(self, piece: bytes) -> int:
+        """Take in what is about to pass. Returns how much of it may pass before the reply is recorded.
+
+        The end waits for that, for whoever has the whole reply may ask again at once.
+        """
+        self.heard.pass_by(piece)
+        if self._recorded or not self.heard.ended:
+            return len(piece)
+        last = piece.rstrip(b"\r\n").rfind(b"\n\n") + 2 if self.heard.is_stream else 0
+        return last if last > 1 else max(0, len(piece) - 1)
 
     async def record(self) -> None:
         """Keep what was heard so far, whole even if the client goes."""
@@ -157,25 +170,6 @@ def note_managed(account: Exchanged, exchange: Exchange, managed: Managed) -> Ma
     account.session, account.tokens, account.edits = managed.name, managed.after, managed.edits
     account.whole = round(managed.after * max(1.0, len(exchange.body) / max(1, sent)))
     return msgspec.structs.replace(managed, whole=account.whole)
-
-
-# Read
-
-
-def read(exchange: Exchange, most: int) -> HttpRequest | None:
-    """What the client asks for; None where it is nothing that a session could answer."""
-    if exchange.to.route is None or not exchange.body:
-        return None
-    body = unpack(exchange.body, get(exchange.headers, b"content-encoding"), most)
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.headers}
-    try:
-        return read_request(exchange.method, f"{exchange.path}?{exchange.query}", headers, body)
-    except BadInput:
-        try:
-            json.loads(body)
-        except (ValueError, RecursionError):
-            raise Refused(400, "The body is no JSON.") from None
-        return None  # JSON that cannot be read in one way only is the provider's business
 
 
 async def check_stored(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None) -> None:
@@ -226,6 +220,26 @@ async def answer_trigger(gateway: Gateway, exchange: Exchange, asked: HttpReques
 # Manage
 
 
+async def follow(gateway: Gateway, exchange: Exchange) -> Managed | None:
+    """What to send, where a conversation goes on and nothing has to be changed; None where that is not certain."""
+    step, conversations = exchange.step, gateway.conversations
+    if step is None or conversations is None:
+        return None
+    try:
+        async with gateway.turn(exchange.holder.tenant, step.course.name):
+            found = await WORK.run(conversations.follow, step)
+    except Exception as error:  # whatever it is, it is met again where the request is read as a whole
+        _LOG.debug("A request is read as a whole: %s.", type(error).__name__)
+        return None
+    if found is None:
+        gateway.courses.forget(step.course.place, step.course.name)
+        return None
+    managed, course = found
+    gateway.courses.keep(course)
+    count_managed(gateway, managed)
+    return managed
+
+
 async def manage(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None) -> Managed:
     """What to send, reduced where it has to be; `Unmanaged` where the client's request is passed on as it is."""
     conversations = gateway.conversations
@@ -235,13 +249,13 @@ async def manage(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None
         raise Unmanaged("no conversation")
     tenant, name = exchange.holder.tenant, None
     try:
-        if _wants_bypass(exchange) and not conversations.guards(tenant):
+        if wants_bypass(exchange) and not conversations.guards(tenant):
             raise Unmanaged("asked for")
         name = await WORK.run(conversations.find, exchange.headers, exchange.holder, asked)
-        if _wants_bypass(exchange) and not conversations.guards(tenant, name):
+        if wants_bypass(exchange) and not conversations.guards(tenant, name):
             raise Unmanaged("asked for")
         async with gateway.turn(tenant, name):
-            managed = await WORK.run(conversations.prepare, name, exchange.holder, asked)
+            managed, course = await WORK.run(prepare, conversations, name, exchange, asked)
     except DoesNotFit as error:
         raise Refused(400, f"prompt is too long: {error}") from error
     except Unmanaged as reason:
@@ -252,15 +266,27 @@ async def manage(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None
             _LOG.error("A request is refused, because something was erased and %s.", type(error).__name__)
             raise Refused(503, _GUARDED) from error
         raise _bypass(gateway, error) from error
-    gateway.metrics.add("managed")
-    gateway.metrics.add("edited", int(managed.edits > 0))
-    gateway.metrics.add("tokens_after", managed.after)
+    if course is not None:
+        gateway.courses.keep(course)
+    count_managed(gateway, managed)
     return managed
 
 
-def _wants_bypass(exchange: Exchange) -> bool:
-    told = get(exchange.headers, b"x-fanfold-bypass") or ""
-    return told.lower() not in ("", "0", "false", "no")
+def prepare(
+    conversations: Conversations, name: str, exchange: Exchange, asked: HttpRequest
+) -> tuple[Managed, Course | None]:
+    """What to send, and by what the next request of the same conversation will be known."""
+    managed = conversations.prepare(name, exchange.holder, asked)
+    if asked.dialect in exchange.holder.elsewhere or managed.body is not None:
+        return managed, None
+    return managed, conversations.chart(managed, place(exchange), unpacked(exchange, len(exchange.body) << 8))
+
+
+def count_managed(gateway: Gateway, managed: Managed) -> None:
+    """Count a request that is managed."""
+    gateway.metrics.add("managed")
+    gateway.metrics.add("edited", int(managed.edits > 0))
+    gateway.metrics.add("tokens_after", managed.after)
 
 
 def _bypass(gateway: Gateway, error: Exception) -> Unmanaged:
@@ -293,8 +319,11 @@ async def pass_on(
         await client.start(response.status, [*headers, *own, *own_headers(response)], is_stream=is_stream)
         await client.write(said)
         async for piece in response.content.iter_any():
-            if listener is not None:
-                await listener.hear(piece)
+            may_pass = listener.hear(piece) if listener is not None else len(piece)
+            if listener is not None and may_pass < len(piece):
+                await client.write(piece[:may_pass])
+                await listener.record()
+                piece = piece[may_pass:]
             await client.write(piece)
             client.satisfied = listener is not None and listener.heard.ended
     except (ClientError, OSError) as error:

@@ -52,10 +52,11 @@ class Identity(msgspec.Struct, frozen=True):
 
 def identify(headers: Headers, request: HttpRequest) -> Identity:
     """What a request says about its conversation."""
-    return Identity(_claim(headers, request.body), _root(request))
+    return Identity(claim_of(headers, request.body), _root(request))
 
 
-def _claim(headers: Headers, body: Mapping[str, Any]) -> str | None:
+def claim_of(headers: Headers, body: Mapping[str, Any]) -> str | None:
+    """What a client calls its session, if it says so."""
     for header, client, agent in _HEADERS:
         if told := get(headers, header):
             inner = get(headers, agent) if agent else None

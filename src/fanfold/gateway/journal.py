@@ -10,8 +10,10 @@ import os
 import threading
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import time
+from typing import BinaryIO
 
 import msgspec
 
@@ -80,24 +82,42 @@ class Exchanged(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class Journal:
-    """The file that has them."""
+    """The file that has them. It stays open: to open it takes longer than to write a line."""
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
         self._lock = threading.Lock()
+        self._file: BinaryIO | None = None
 
     def write(self, line: Exchanged) -> None:
         """Add a line. A disk that is full must not stop an agent."""
         if self.path is None:
             return
         try:
-            with self._lock, open(self.path, "ab") as file:
+            with self._lock:
+                file = self._opened(self.path)
                 file.write(msgspec.json.encode(line) + b"\n")
-                size = file.tell()
-            if size > _MOST:
-                os.replace(self.path, self.path.with_suffix(".old.jsonl"))
+                if file.tell() > _MOST:
+                    os.replace(self.path, self.path.with_suffix(".old.jsonl"))
         except OSError:
             return
+
+    def _opened(self, path: Path) -> BinaryIO:
+        """The file of this name, which may be another one by now: somebody else may have begun a new one."""
+        if self._file is not None:
+            with suppress(FileNotFoundError):
+                if os.stat(path).st_ino == os.fstat(self._file.fileno()).st_ino:
+                    return self._file
+            self._file.close()
+        self._file = open(path, "ab", buffering=0)  # noqa: SIM115 it stays open
+        return self._file
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            file, self._file = self._file, None
+            if file is not None:
+                file.close()
 
 
 def journal_path(store: str, chosen: str | None) -> Path | None:

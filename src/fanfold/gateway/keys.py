@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from typing import Any
 
 import msgspec
 
+from fanfold.dialects.dialect import LIMITS
+from fanfold.dialects.registry import request_fields
 from fanfold.gateway.headers import Headers, key_of, with_key
 from fanfold.gateway.safety import Refused
 from fanfold.gateway.settings import ServeSettings, VirtualKey, secret, strategy_of
+
+UNSAID = frozenset({"context"})
+"""Parameters that would be taken for the verb's own."""
+_NOT_GIVEN = request_fields() | UNSAID
 
 
 class Holder(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,6 +47,18 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
         if dialect not in self.elsewhere or model is None:
             return model
         return next((there for pattern, there in self.models.items() if fnmatchcase(model, pattern)), model)
+
+    def budgeted(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Parameters as a budget is to see them: a reply as long as the window would leave no room for anything else.
+
+        Claude Code asks for 32,000 tokens, whatever window the gateway was given. What is sent has the client's limit.
+        """
+        most = self.window // 4 if self.window else None
+        return {
+            key: min(value, most) if most and key in LIMITS and type(value) is int else value
+            for key, value in params.items()
+            if key not in _NOT_GIVEN
+        }
 
     def secret(self, provider: str) -> str | None:
         """The provider's key that stands for the client's, if one does."""

@@ -7,12 +7,15 @@ from functools import partial
 from logging import getLogger
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.http.errors import read_error
 from fanfold.dialects.registry import DialectName
 from fanfold.gateway.conversations import WORK, Conversations, Managed
 from fanfold.gateway.foreign import Answer, ForeignAnswer, convert, read_sent
 from fanfold.gateway.headers import get, to_upstream
+from fanfold.gateway.reading import read
 from fanfold.gateway.route import upstream_address
 from fanfold.gateway.safety import Refused, unpack
 from fanfold.gateway.stream import Overheard
@@ -47,6 +50,10 @@ async def ask_until_it_fits(
         gateway.metrics.add("refused_too_long")
         exchange.account.refused += 1
         error = {"status_code": response.status, "body": trouble.message, "code": trouble.code}
+        whole = read(exchange, gateway.settings.max_body) if managed.spent is None else None
+        managed = msgspec.structs.replace(
+            managed, asked=whole or managed.asked
+        )  # it may be read in part only
         async with gateway.turn(managed.holder.tenant, managed.name):
             smaller = await WORK.run(conversations.refused, managed, error)
         if smaller is None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from fanfold.core.record import Frame
-from fanfold.core.view import View, Weight
+from fanfold.core.view import Row, View, Weight
 
 
 class Aftermath(msgspec.Struct):
@@ -71,3 +71,7 @@ class Resent(msgspec.Struct):
     """The entries of each body."""
     frame: tuple[tuple[Any, ...], tuple[Any, ...]] = ((), ())
     """The system prompt and the tools."""
+    accepted: tuple[Row, ...] = ()
+    """The rows that may be sent as they came (`passing.py`)."""
+    mark: object = None
+    """Another one with each transcript, so that somebody else can tell whether this is still the same one."""

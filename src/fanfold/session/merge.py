@@ -53,7 +53,16 @@ def merge(state: State, transcript: Any) -> Merged:
     """Adopt a re-sent transcript. The same one twice in a row writes nothing the second time."""
     state.read_whole()
     split = state.dialect.split(state.dialect.whole(transcript, lambda: memory_of(state)))
-    incoming = split.messages
+    return merge_messages(state, split.messages, (split.system, split.tools), split.params)
+
+
+def merge_messages(
+    state: State,
+    incoming: Sequence[Any],
+    frame: tuple[Sequence[Any], Sequence[Any]] | None,
+    params: dict[str, Any],
+) -> Merged:
+    """Adopt messages that a client sent again, and new ones behind them; `frame` is None where it is as it was."""
     repeated = _find_repeated(state, incoming)
     alignment = Alignment(state, incoming, dict(_recorded(state, repeated)))
     known = _known_groups(state, repeated)
@@ -61,11 +70,12 @@ def merge(state: State, transcript: Any) -> Merged:
     alignment.go(past_changes=False)
     for at in range(alignment.at, len(incoming)):  # what cannot be read is said before anything is written
         alignment.message(at)
-    reframe(state, split.system, split.tools)
+    if frame is not None:
+        reframe(state, *frame)
     groups, merged = _adopt(state, alignment)
     _remember(state, incoming, repeated, groups)
     state.resent.entries = _entries_of(state, groups, known)
-    return msgspec.structs.replace(merged, entries=tuple(state.resent.entries), params=split.params)
+    return msgspec.structs.replace(merged, entries=tuple(state.resent.entries), params=params)
 
 
 def memory_of(state: State) -> Memory:
@@ -270,5 +280,5 @@ def _remember(state: State, incoming: Sequence[Any], repeated: Repeated, groups:
         resent.bodies[at] if at in later else exacting(plain(incoming[at]))
         for at in range(repeated.first, len(incoming))
     ]
-    resent.groups = groups
+    resent.groups, resent.mark = groups, object()
     resent.ids = state.path[: groups[-1].entries[1] if groups else 0]

@@ -81,8 +81,8 @@ class _Slot:
         """When the last of them left."""
         self.size = 0
         """About how many bytes it takes; the pool's lock guards it."""
-        self._weighed = 0
-        """The length of the log when that was last looked at."""
+        self._weighed = (0, 0)
+        """The length of the log when that was last looked at, and what was found."""
 
     @property
     def live(self) -> bool:
@@ -90,20 +90,19 @@ class _Slot:
         return self.state is not None and not self.state.closed
 
     def weigh(self) -> int:
-        """How much memory the session takes; looked at again only when it is a quarter longer."""
+        """How much memory the session takes; looked at again when it is twice as long, and reckoned until then."""
         state = self.state
         if state is None or state.closed:
             return 0
         length = len(state.log.records)
-        if length <= self._weighed * 5 // 4:
-            return self.size
-        self._weighed = length
-        return bytes_of(state)
+        if not self._weighed[0] <= length < 2 * self._weighed[0]:
+            self._weighed = (length, bytes_of(state))
+        return self._weighed[1] * max(1, length) // max(1, self._weighed[0])
 
     def close(self) -> None:
         """Close the session, and forget it."""
         state, self.state, self.session, self.awaited = self.state, None, None, None
-        self._weighed = 0
+        self._weighed = (0, 0)
         if state is not None and not state.closed:
             fork.close(state)
 
@@ -304,8 +303,8 @@ class Pool:
         finally:
             slot.lock.release()
 
-    def _enter(self, key: Key, given: dict[str, Any]) -> _Slot:
-        """Use a session: it is live, and knows what the store knows."""
+    def _enter(self, key: Key, given: dict[str, Any], *, fresh: bool) -> _Slot:
+        """Use a session: it is live, and, if that is wanted, knows what the store knows."""
         with self._lock:
             if self._closed:
                 raise Closed("The pool is closed; make another one to go on.")
@@ -313,13 +312,13 @@ class Pool:
             slot.users += 1
         try:
             with slot.lock:
-                self._make_live(slot, key[1], given)
+                self._make_live(slot, key[1], given, fresh=fresh)
         except BaseException:
             self._leave(key)
             raise
         return slot
 
-    def _make_live(self, slot: _Slot, name: str, given: dict[str, Any]) -> None:
+    def _make_live(self, slot: _Slot, name: str, given: dict[str, Any], *, fresh: bool) -> None:
         known = slot.live and slot.given == given
         if slot.live and not known and slot.users > 1:
             raise BadInput(f"The session {name!r} is in use with other options. Wait until it is left.")
@@ -328,7 +327,8 @@ class Pool:
             self._misses += not known
         if known:
             assert slot.state is not None
-            slot.state.unit(slot.state.catch_up)
+            if fresh:
+                slot.state.unit(slot.state.catch_up)
             return
         slot.close()
         slot.given, slot.options = given, options_of({**given, "store": self.store})
@@ -378,13 +378,21 @@ class Pool:
 class Lease:
     """The right to use a session, from `with` to its end. It can be used again."""
 
-    def __init__(self, pool: Pool, name: str, given: dict[str, Any]) -> None:
+    def __init__(self, pool: Pool, name: str, given: dict[str, Any], *, fresh: bool = True) -> None:
         self._pool = pool
         self._key = (given.get("tenant", "default"), name)
         self._given = given
+        self._fresh = fresh
+
+    def as_it_is(self) -> Lease:
+        """The same right, without a look at what other processes wrote: for verbs that write what changes the view.
+
+        Such a verb is told if somebody wrote first, and is done again on what that wrote.
+        """
+        return Lease(self._pool, self._key[1], self._given, fresh=False)
 
     def __enter__(self) -> Session:
-        slot = self._pool._enter(self._key, self._given)
+        slot = self._pool._enter(self._key, self._given, fresh=self._fresh)
         with slot.lock:
             if slot.session is None:
                 assert slot.state is not None
@@ -401,7 +409,7 @@ class Lease:
         await self._pool._beside(self._leave)
 
     def _enter_awaited(self) -> AsyncSession:
-        slot = self._pool._enter(self._key, self._given)
+        slot = self._pool._enter(self._key, self._given, fresh=self._fresh)
         with slot.lock:
             if slot.awaited is None:
                 assert slot.state is not None

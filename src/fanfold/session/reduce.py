@@ -263,6 +263,15 @@ def trim(state: State, view: View, budget: Budget, reply: int | None) -> Generat
     return worked
 
 
+def wants_to_trim(state: State, view: View, budget: Budget) -> bool:
+    """Whether `trim` would find work."""
+    watchful = [strategy for strategy in state.terms.strategies if is_watchful(strategy)]
+    if not watchful or (view.tokens > budget.room and view.fixed > budget.room):
+        return False
+    price = _price_now(state, beside(budget, framing(view)))
+    return any(_has_work(state, strategy, strategy.due, view, price) for strategy in watchful)
+
+
 def _price_now(state: State, budget: Budget) -> Budget:
     """The budget at this time: a provider that heard nothing for long has forgotten the last prompt."""
     last = state.log.sent[-1].time if state.log.sent else 0.0

@@ -298,7 +298,7 @@ def encode(state: State, request: Request) -> Written:
     body = state.dialect.encode(
         request.offer.sent, allowed.rows, params, context=request.context, marks=marks
     )
-    put_in = sum([state.gauge.text(text) * times for text, times in allowed.put_in.items()])
+    put_in = count_put_in(state, request)
     estimated, most = view.size + extra.size, request.limits.max_bytes
     size = estimated
     if most is not None and 2 * size > most:  # what a dialect puts in never doubles a request
@@ -311,6 +311,11 @@ def encode(state: State, request: Request) -> Written:
     guessed = view.guessed + extra.guessed + put_in if state.gauge.exact else 0
     tokens = view.tokens + extra.tokens + put_in
     return Written(body=body, tokens=tokens, guessed=guessed, size=size, over=over)
+
+
+def count_put_in(state: State, request: Request) -> int:
+    """The tokens of what the dialect puts in by itself."""
+    return sum([state.gauge.text(text) * times for text, times in request.allowed.put_in.items()])
 
 
 def _previous_end(state: State, view: View) -> str | None:
