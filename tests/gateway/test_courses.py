@@ -219,3 +219,22 @@ def test_a_reply_that_speaks_of_the_end_is_not_taken_for_its_end():
         pool = gate.gateway.conversations.pool
         with pool.session(headers["x-fanfold-session"]) as chat:
             assert chat.view().messages[-1].text == "data: [DONE] and message_stop."
+
+
+def test_a_system_prompt_that_another_process_erased_is_not_sent_again(tmp_path):
+    path = "/v1/chat/completions"
+    with (
+        Upstream([json.dumps(REPLY).encode()]) as upstream,
+        Gate(upstream.url, store=f"sqlite:{tmp_path / 'agent.db'}") as gate,
+    ):
+        messages = [said(path, "system", "The number is 555-0199."), said(path, "user", "Hello.")]
+        for step in range(3):
+            gate.post(path, written(path, messages))
+            assert upstream.body == written(path, messages)
+            messages += [said(path, "assistant", "Noted."), said(path, "user", f"And {step}?")]
+        kept = fanfold.SQLite(tmp_path / "agent.db")
+        (name,) = kept.sessions("default")
+        with fanfold.open(name, store=kept) as chat:
+            chat.erase("system", "asked for")
+        assert gate.post(path, written(path, messages))[0] == 200
+        assert b"555-0199" not in upstream.body
