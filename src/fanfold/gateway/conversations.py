@@ -42,7 +42,7 @@ from fanfold.gateway.hidden import (
 )
 from fanfold.gateway.identity import Identity, identify
 from fanfold.gateway.keys import UNSAID, Holder
-from fanfold.gateway.responses import is_kept
+from fanfold.gateway.responses import StoredResponses, is_kept, told_response
 from fanfold.gateway.shelf import Shelf
 from fanfold.session.cache import CacheUse
 from fanfold.session.passing import Addition, last_history, pass_on
@@ -115,6 +115,7 @@ class Conversations:
         """What shapes the outputs that arrive in each session."""
         self._guarded: set[tuple[str, str]] = set()
         """Sessions in which something was erased, by tenant and name, as far as this process has seen them."""
+        self.responses = StoredResponses(self.pool)
         self._shelf = Shelf(self.pool.store)
         """The session in which each stored response was given, and the one that a client had summarized."""
         self._clients: OrderedDict[tuple[str, str], str] = OrderedDict()
@@ -205,8 +206,8 @@ class Conversations:
         return found or None
 
     def _find_reply(self, tenant: str, reply: str) -> str:
-        found = self._shelf.get(tenant, reply)
-        if found is None:
+        found = self._shelf.get(tenant, reply, latest=True)
+        if not found:
             raise Unmanaged("stored elsewhere")
         return found
 
@@ -219,15 +220,28 @@ class Conversations:
             return request
         return msgspec.structs.replace(request, body={**request.body, "previous_response_id": last})
 
-    def keep_told(self, managed: Managed, rounds: list[str | None]) -> None:
-        """Keep which response the client means when it goes on from one that was told in several rounds."""
-        asked, first, last = managed.asked, rounds[0], rounds[-1]
-        if first != last and first and last and asked.dialect == "openai.responses" and is_kept(asked.body):
-            self._shelf.put(managed.holder.tenant, _TOLD + first, last)
+    def keep_told(self, managed: Managed, rounds: list[str | None], told: Any) -> None:
+        """Keep a response that was told in one or several rounds, and which one of them goes on; `managed` began it."""
+        asked, first, last, tenant = managed.asked, rounds[0], rounds[-1], managed.holder.tenant
+        if asked.dialect != "openai.responses" or not is_kept(asked.body):
+            return
+        if first != last and first and last:
+            self._shelf.put(tenant, _TOLD + first, last)
+        if isinstance(told, Mapping):
+            with self._lease(managed.name, managed.holder, asked) as chat:
+                head = chat.head
+            self.responses.keep(tenant, told, asked=asked.body, tip=managed.sent.sent.tip, head=head)
 
     def knows(self, tenant: str, reply: str) -> bool:
-        """Whether a response was given to this tenant."""
-        return self._shelf.get(tenant, reply) is not None
+        """Whether a response was given to this tenant, and not deleted."""
+        return bool(self._shelf.get(tenant, reply, latest=True)) or self.responses.has(tenant, reply)
+
+    def delete(self, tenant: str, reply: str) -> dict[str, Any]:
+        """Delete a stored response: nobody looks it up, or goes on from it, any more."""
+        told = self.responses.delete(tenant, reply)
+        if self._shelf.get(tenant, reply, latest=True):
+            self._shelf.put(tenant, reply, "")
+        return told
 
     def refer(self, name: str, holder: Holder, request: HttpRequest) -> Reference:
         """Record a history, and make a reference to it that a client can send in its place."""
@@ -385,10 +399,11 @@ class Conversations:
         with lease as chat, chat.listen(events, to=managed.sent) as heard:
             for _ in heard:
                 pass
+            head = chat.head
         if heard.reply is not None and heard.reply.stop == "cut":
             self._leave(managed)
         elif heard.reply is not None and heard.reply.id is not None:
-            self._keep_reply(managed, heard.reply.id)
+            self._keep_reply(managed, heard.reply.id, told_response(events), head)
         return heard.reply
 
     def _leave(self, managed: Managed) -> None:
@@ -402,15 +417,22 @@ class Conversations:
         """Record what was answered as a whole."""
         with self._lease(managed.name, managed.holder, managed.asked).as_it_is() as chat:
             reply = chat.receive(body, to=managed.sent)
+            head = chat.head
         if reply.id is not None:
-            self._keep_reply(managed, reply.id)
+            self._keep_reply(managed, reply.id, body, head)
         return reply
 
-    def _keep_reply(self, managed: Managed, id: str) -> None:
-        """Keep in which session a response was given that the client may go on from by its id."""
-        asked = managed.asked
-        if asked.dialect == "openai.responses" and is_kept(asked.body):
-            self._shelf.put(managed.holder.tenant, id, managed.name)
+    def _keep_reply(self, managed: Managed, id: str, told: Any, head: str | None) -> None:
+        """Keep a response that the client may look up, or go on from, by its id.
+
+        Of several rounds the client is told one response: that is kept when all of them are there.
+        """
+        asked, tenant = managed.asked, managed.holder.tenant
+        if asked.dialect != "openai.responses" or not is_kept(asked.body):
+            return
+        self._shelf.put(tenant, id, managed.name)
+        if isinstance(told, Mapping) and not managed.hidden:
+            self.responses.keep(tenant, told, asked=asked.body, tip=managed.sent.sent.tip, head=head)
 
     def missed(self, managed: Managed) -> CacheUse | None:
         """What broke the provider's cache for the last request, if anything did."""

@@ -10,9 +10,11 @@ record      keep what was answered, in the session that asked for it
 from __future__ import annotations
 
 from asyncio import shield
+from collections.abc import Callable, Coroutine
+from functools import partial
 from logging import getLogger
 from time import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -34,8 +36,10 @@ from fanfold.gateway.keys import Holder
 from fanfold.gateway.lookups import serve_rounds
 from fanfold.gateway.question import ask, ask_until_it_fits, record
 from fanfold.gateway.reading import find_step, place, read, unpacked, wants_bypass
+from fanfold.gateway.responses import may_be_looked_up
 from fanfold.gateway.route import Destination
 from fanfold.gateway.safety import BrokenOff, Refused
+from fanfold.gateway.stored import answer_stored, keep_beside
 from fanfold.gateway.stream import Overheard
 
 if TYPE_CHECKING:
@@ -68,7 +72,8 @@ async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -
     """Take a request to its provider, and the reply back; for those who watch, a reply is a call to a model."""
     step = find_step(gateway, exchange)
     asked = step.course.asked if step is not None else read(exchange, gateway.settings.max_body)
-    exchange = msgspec.structs.replace(exchange, asked=asked, step=step)
+    holder = exchange.holder.for_model(asked.model) if asked is not None else exchange.holder
+    exchange = msgspec.structs.replace(exchange, asked=asked, step=step, holder=holder)
     if asked is None or exchange.to.purpose != "reply":
         await serve_asked(gateway, exchange, asked, client)
         return
@@ -105,6 +110,8 @@ async def serve_asked(
         asked = read(exchange, gateway.settings.max_body)
         exchange = msgspec.structs.replace(exchange, asked=asked, step=None)
     if managed is None:
+        if await answer_stored(gateway, exchange, client):
+            return
         await check_stored(gateway, exchange, asked)
         if asked is not None and is_trigger(asked) and await answer_trigger(gateway, exchange, asked, client):
             return
@@ -115,8 +122,11 @@ async def serve_asked(
         account.bypassed = str(reason)
     account.own = time() - account.time
     if managed is None:
-        response = await ask(gateway, exchange, exchange.body)
-        await pass_on(response, client, own)
+        response, listener = await ask(gateway, exchange, exchange.body), None
+        if response.status == 200 and may_be_looked_up(asked, exchange.holder):
+            heard = Overheard.of(response, streams=asked is not None and asked.streams)
+            listener = Listener(heard, partial(keep_beside, gateway, exchange, heard))
+        await pass_on(response, client, own, listener)
         await client.end()
         return
     response, managed, said = await ask_until_it_fits(gateway, exchange, managed)
@@ -129,19 +139,24 @@ async def serve_asked(
     if managed.hidden and not heard.deaf:
         await serve_rounds(gateway, exchange, client, response, managed)
         return
-    listener = Listener(gateway, managed, heard, account)
-    try:
-        await pass_on(response, client, managed.headers(), listener)
-    finally:
-        await listener.record()
+    listener = Listener(heard, partial(record_and_bill, gateway, managed, heard, account))
+    await pass_on(response, client, managed.headers(), listener)
     await client.end()
+
+
+async def record_and_bill(gateway: Gateway, managed: Managed, heard: Overheard, account: Exchanged) -> None:
+    """Record a reply in its session, and what it cost in the journal."""
+    reply = await record(gateway, managed, heard)
+    if reply is not None and reply.usage is not None:
+        account.bill(reply.usage)
 
 
 class Listener:
     """Whoever listens to a reply that passes by, and records it once."""
 
-    def __init__(self, gateway: Gateway, managed: Managed, heard: Overheard, account: Exchanged) -> None:
-        self._gateway, self._managed, self.heard, self._account = gateway, managed, heard, account
+    def __init__(self, heard: Overheard, keep: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self.heard = heard
+        self._keep = keep
         self._recorded = False
 
     def hear(self, piece: bytes) -> int:
@@ -159,9 +174,7 @@ class Listener:
         """Keep what was heard so far, whole even if the client goes."""
         if not self._recorded:
             self._recorded = True
-            reply = await shield(record(self._gateway, self._managed, self.heard))
-            if reply is not None and reply.usage is not None:
-                self._account.bill(reply.usage)
+            await shield(self._keep())
 
 
 def note_managed(account: Exchanged, exchange: Exchange, managed: Managed) -> Managed:
@@ -332,3 +345,5 @@ async def pass_on(
         raise BrokenOff(502, "The provider broke off in the middle of its reply.") from error
     finally:
         response.close()
+        if listener is not None:
+            await listener.record()

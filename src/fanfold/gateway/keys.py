@@ -8,12 +8,13 @@ from hashlib import sha256
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from fanfold.dialects.dialect import LIMITS
 from fanfold.dialects.registry import request_fields
 from fanfold.gateway.headers import Headers, key_of, with_key
 from fanfold.gateway.safety import Refused
-from fanfold.gateway.settings import ServeSettings, VirtualKey, secret, strategy_of
+from fanfold.gateway.settings import ModelSettings, ServeSettings, VirtualKey, secret, strategy_of
 
 UNSAID = frozenset({"context"})
 """Parameters that would be taken for the verb's own."""
@@ -36,6 +37,8 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the provider's key is put in the place of the client's."""
     secrets: dict[str, str] = {}
     """The providers' keys; a holder is never printed."""
+    per_model: tuple[tuple[str, Holder], ...] = ()
+    """The same holder with what holds for some models, by patterns of their names."""
 
     def sign(self, headers: Headers, provider: str) -> Headers:
         """The headers with the key that the provider is to get."""
@@ -47,6 +50,12 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
         if dialect not in self.elsewhere or model is None:
             return model
         return next((there for pattern, there in self.models.items() if fnmatchcase(model, pattern)), model)
+
+    def for_model(self, model: str | None) -> Holder:
+        """The holder as it is for a model: always the same one."""
+        if not self.per_model or model is None:
+            return self
+        return next((one for pattern, one in self.per_model if fnmatchcase(model, pattern)), self)
 
     def budgeted(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Parameters as a budget is to see them: a reply as long as the window would leave no room for anything else.
@@ -81,14 +90,16 @@ class Keys:
             elsewhere=settings.elsewhere,
             models=settings.models,
         )
+        own = self._anybody
+        self._anybody = replace(own, per_model=_per_model(own, settings.per_model))
         self._holders = {
-            _hash(secret(key.key, f"serve.keys.{name}.key")): self._holder(name, key)
+            _hash(secret(key.key, f"serve.keys.{name}.key")): self._holder(name, key, settings.per_model)
             for name, key in settings.keys.items()
         }
 
-    def _holder(self, name: str, key: VirtualKey) -> Holder:
+    def _holder(self, name: str, key: VirtualKey, per_model: dict[str, ModelSettings]) -> Holder:
         told = {"openai": key.openai, "anthropic": key.anthropic, "gemini": key.gemini}
-        return Holder(
+        own = Holder(
             tenant=key.tenant,
             window=key.window or self._anybody.window,
             strategy=strategy_of(key) or self._anybody.strategy,
@@ -102,6 +113,16 @@ class Keys:
                 if text
             },
         )
+        # What a key says of a model comes first, then what it says of all, then what holds for the model elsewhere.
+        said = {
+            pattern: ModelSettings(
+                window=chosen.window if key.window is None else None,
+                strategy=strategy_of(chosen) if strategy_of(key) is None else None,
+                defer=chosen.defer if key.defer is None else None,
+            )
+            for pattern, chosen in per_model.items()
+        }
+        return replace(own, per_model=(*_per_model(own, key.per_model), *_per_model(own, said)))
 
     @property
     def needed(self) -> bool:
@@ -117,6 +138,22 @@ class Keys:
         if found is None:
             raise Refused(401, "This key is not known here.")
         return found
+
+
+def _per_model(own: Holder, told: Mapping[str, ModelSettings]) -> tuple[tuple[str, Holder], ...]:
+    """A holder with what holds for some models."""
+    return tuple(
+        (
+            pattern,
+            replace(
+                own,
+                window=chosen.window or own.window,
+                strategy=strategy_of(chosen) or own.strategy,
+                defer=own.defer if chosen.defer is None else chosen.defer,
+            ),
+        )
+        for pattern, chosen in told.items()
+    )
 
 
 def _hash(key: str) -> bytes:

@@ -6,15 +6,17 @@ The client is told what all rounds say as one reply, word by word as it comes, w
 from __future__ import annotations
 
 from asyncio import shield
+from logging import getLogger
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import ClientError
 from msgspec.structs import replace
 
+from fanfold.core.errors import FanfoldError
 from fanfold.core.record import TokenUsage
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.http.errors import read_error, write_error_event
-from fanfold.dialects.http.events import EVENTS, wire_bytes
+from fanfold.dialects.http.events import EVENTS, event_reader, wire_bytes
 from fanfold.dialects.http.rounds import splice_replies, stream_splice
 from fanfold.gateway.client import Client
 from fanfold.gateway.conversations import WORK, Managed
@@ -22,6 +24,7 @@ from fanfold.gateway.foreign import Answer, own_headers
 from fanfold.gateway.headers import to_client
 from fanfold.gateway.hidden import MOST, is_mixed, own_ids
 from fanfold.gateway.question import ask_until_it_fits, record, there
+from fanfold.gateway.responses import told_response
 from fanfold.gateway.safety import BrokenOff
 from fanfold.gateway.stream import Overheard
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway
     from fanfold.gateway.exchange import Exchange
 
+_LOG = getLogger("fanfold.gateway")
 _MADE_ANEW = (b"content-length", b"content-encoding")
 
 
@@ -38,6 +42,7 @@ async def serve_rounds(
     """Ask until the model has looked everything up; the client hears one reply."""
     telling = StreamTelling(client, managed) if managed.asked.streams else WholeTelling(client, managed)
     replies: list[Reply] = []
+    first = managed
     while True:
         reply = await hear(gateway, managed, response, telling)
         if reply is None:
@@ -58,9 +63,19 @@ async def serve_rounds(
         if response.status != 200:
             await telling.fail(response, said or await response.read())
             return
-    if len(replies) > 1:
-        await WORK.run(there(gateway.conversations).keep_told, managed, [reply.id for reply in replies])
-    await telling.finish(joint_usage(replies))
+    told = telling.close(joint_usage(replies))
+    if replies and managed.asked.dialect == "openai.responses":
+        await keep_told(gateway, first, replies, told)
+    await telling.finish()
+
+
+async def keep_told(gateway: Gateway, managed: Managed, replies: list[Reply], told: Any) -> None:
+    """Keep a response that the client may go on from; where that fails, it has its reply all the same."""
+    try:
+        ids = [reply.id for reply in replies]
+        await shield(WORK.run(there(gateway.conversations).keep_told, managed, ids, told))
+    except FanfoldError as error:
+        _LOG.warning("A response in %s could not be kept: %s.", managed.name, type(error).__name__)
 
 
 async def hear(gateway: Gateway, managed: Managed, response: Answer, telling: Telling) -> Reply | None:
@@ -111,6 +126,7 @@ class StreamTelling:
         asked = managed.asked
         self.client, self._managed = client, managed
         self._splice = stream_splice(asked.dialect, managed.hidden, events=asked.route.events)
+        self._end = b""
 
     async def start(self, response: Answer) -> None:
         """Open the client's stream with the first round."""
@@ -138,10 +154,15 @@ class StreamTelling:
         await self.client.write(write_error_event(self._managed.asked.dialect, error))
         await self.client.end()
 
-    async def finish(self, usage: TokenUsage | None) -> None:
+    def close(self, usage: TokenUsage | None) -> Any:
+        """Make the end, which is told by `finish`; the whole response that it tells, if it does."""
+        self._end = self._splice.finish(usage)
+        return told_response(event.json() for event in event_reader(EVENTS).feed(self._end))
+
+    async def finish(self) -> None:
         """Tell the end."""
         self.client.satisfied = True
-        await self.client.write(self._splice.finish(usage))
+        await self.client.write(self._end)
         await self.client.end()
 
 
@@ -152,6 +173,7 @@ class WholeTelling:
         self.client, self._managed = client, managed
         self._bodies: list[Any] = []
         self._raw = b""
+        self._without: tuple[bytes, ...] = ()
 
     async def start(self, response: Answer) -> None:
         """Remember whose headers the reply has."""
@@ -173,17 +195,19 @@ class WholeTelling:
         """The provider refused to go on, and the client has heard nothing yet."""
         await self._send(response, response.status, said, ())
 
-    async def finish(self, usage: TokenUsage | None) -> None:
-        """Tell the reply, as it came where nothing is hidden in it."""
+    def close(self, usage: TokenUsage | None) -> Any:
+        """Make the whole reply, which is told by `finish`; as it came where nothing is hidden in it."""
         asked, bodies = self._managed.asked, self._bodies
         if None in bodies:
-            await self._send(self._response, 200, self._raw, ())
-            return
+            return None
         whole = splice_replies(asked.dialect, bodies, self._managed.hidden, usage)
-        same = len(bodies) == 1 and whole == bodies[0]
-        await self._send(
-            self._response, 200, self._raw if same else wire_bytes(whole), () if same else _MADE_ANEW
-        )
+        if len(bodies) > 1 or whole != bodies[0]:
+            self._raw, self._without = wire_bytes(whole), _MADE_ANEW
+        return whole
+
+    async def finish(self) -> None:
+        """Tell the reply."""
+        await self._send(self._response, 200, self._raw, self._without)
 
     async def _send(self, response: Answer, status: int, data: bytes, without: tuple[bytes, ...]) -> None:
         headers = to_client(response.raw_headers, without=(b"content-length", *without))

@@ -16,6 +16,7 @@ from fanfold.gateway.conversations import WORK, Conversations, Managed
 from fanfold.gateway.foreign import Answer, ForeignAnswer, convert, read_sent
 from fanfold.gateway.headers import get, to_upstream
 from fanfold.gateway.reading import read
+from fanfold.gateway.responses import may_be_looked_up
 from fanfold.gateway.route import upstream_address
 from fanfold.gateway.safety import Refused, unpack
 from fanfold.gateway.stream import Overheard
@@ -71,8 +72,8 @@ async def ask(gateway: Gateway, exchange: Exchange, body: bytes, managed: Manage
         return await ask_elsewhere(gateway, exchange, body, other)
     edited = managed is not None and managed.body is not None
     headers = to_upstream(exchange.headers, provider, (b"content-encoding",) if edited else ())
-    if managed is not None:
-        codings = () if managed.hidden else _READABLE
+    if managed is not None or may_be_looked_up(exchange.asked, holder):
+        codings = () if managed is not None and managed.hidden else _READABLE
         headers = [_readable(name, value, codings) for name, value in headers]
     address = upstream_address(gateway.settings.address(provider), exchange.path)
     query = _without_key(exchange.query) if holder.own_keys else exchange.query

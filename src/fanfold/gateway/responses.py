@@ -9,12 +9,12 @@ so that lists of sessions show conversations only; the id of another tenant's re
     stored.get(tenant, id), stored.delete(tenant, id), stored.input_items(tenant, id, query)
 
 `UnknownResponse.trouble` is what to tell the client with `write_error`. All of it waits for the store: call it in a
-thread.
+thread. `serve_stored` answers the requests of clients, from here or from the provider.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -25,7 +25,9 @@ from fanfold.core.record import Move
 from fanfold.core.tree import Entry
 from fanfold.dialects.http.errors import Trouble
 from fanfold.dialects.http.replies import reply_id
+from fanfold.dialects.http.request import HttpRequest
 from fanfold.dialects.registry import DialectName, dialect_named
+from fanfold.gateway.keys import Holder
 from fanfold.session.pool import Pool
 from fanfold.stores.store import Batch, Store
 from fanfold.stores.tenant_tree import TenantTree
@@ -35,6 +37,9 @@ DIALECT: DialectName = "openai.responses"
 _PAGE, _LONGEST_PAGE = 20, 100
 _SHELF = "\N{SYMBOL FOR UNIT SEPARATOR}responses"
 """What is added to a tenant's name for the one that its responses are kept for."""
+_ENDS = ("response.completed", "response.incomplete")
+_DONE = ("completed", "incomplete")
+"""A response in any other state becomes another one yet, and its provider knows which."""
 _WINDOW = 100_000
 """Sessions want one; nothing is ever sent from these."""
 Item = dict[str, Any]
@@ -66,6 +71,19 @@ def is_kept(asked: Mapping[str, Any]) -> bool:
     return asked.get("store") is not False
 
 
+def may_be_looked_up(asked: HttpRequest | None, holder: Holder) -> bool:
+    """Whether a response of no session is kept: behind our own keys, the tenant that got it must be known."""
+    is_reply = asked is not None and asked.dialect == DIALECT and asked.route.purpose == "reply"
+    return is_reply and asked is not None and holder.own_keys and is_kept(asked.body)
+
+
+def told_response(events: Iterable[Any]) -> Item | None:
+    """The whole response that a stream told at its end."""
+    ends = (event for event in events if isinstance(event, Mapping) and event.get("type") in _ENDS)
+    told = next((event.get("response") for event in ends), None)
+    return told if isinstance(told, dict) else None
+
+
 class StoredResponses:
     """The responses that are kept in the store of a pool."""
 
@@ -91,7 +109,7 @@ class StoredResponses:
         no session has is kept in full.
         """
         id = told.get("id")
-        if not isinstance(id, str) or not is_kept(asked):
+        if not isinstance(id, str) or not is_kept(asked) or told.get("status", "completed") not in _DONE:
             return
         own = None if tip is not None else _listed(asked.get("input"))
         fields = {key: value for key, value in told.items() if key != "output"}
@@ -115,6 +133,14 @@ class StoredResponses:
         return [
             {"item": item} if id is None else {"entry": id} for item, id in zip(output, found, strict=True)
         ]
+
+    def has(self, tenant: str, id: str) -> bool:
+        """Whether a response is kept."""
+        try:
+            self._kept(tenant, id)
+        except UnknownResponse:
+            return False
+        return True
 
     def get(self, tenant: str, id: str) -> Item:
         """A response as the client was told it."""

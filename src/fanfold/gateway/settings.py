@@ -40,6 +40,15 @@ _MOST_BODY = 40 << 20
 _MEMORY = 128 << 20
 
 
+class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What holds for some models: what is not said here is as for all others."""
+
+    window: int | None = None
+    thrift: float | None = None
+    strategy: Any = None
+    defer: bool | None = None
+
+
 class VirtualKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A key that clients bring instead of a provider's: whose it is, and what holds for its requests."""
 
@@ -54,6 +63,8 @@ class VirtualKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     thrift: float | None = None
     strategy: Any = None
     defer: bool | None = None
+    per_model: dict[str, ModelSettings] = {}
+    """What holds for some models, by patterns of their names: before what holds for the key."""
 
 
 class ServeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,6 +93,8 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     """Whether clients' tools wait until the model needs them."""
     journal: str | None = None
     """The file with a line for each request; by default beside the store, nowhere if it is empty."""
+    per_model: dict[str, ModelSettings] = {}
+    """What holds for some models, by patterns of their names; the first that fits. What a key says comes first."""
     keys: dict[str, VirtualKey] = {}
 
     @property
@@ -165,7 +178,8 @@ def check_settings(settings: ServeSettings) -> None:
     if min(settings.max_body, settings.memory) < 1:
         raise BadSetting("max_body and memory are numbers of bytes above zero.")
     holders: list[ServeSettings | VirtualKey] = [settings, *settings.keys.values()]
-    for holder in holders:
+    chosen = [*holders, *(one for holder in holders for one in holder.per_model.values())]
+    for holder in chosen:
         strategy_of(holder)
         if holder.window is not None and holder.window < 1:
             raise BadSetting("A window is a number of tokens above zero.")
@@ -174,7 +188,7 @@ def check_settings(settings: ServeSettings) -> None:
             raise BadSetting(f"The key of [serve.keys.{name}] is too short: use 16 characters or more.")
 
 
-def strategy_of(holder: ServeSettings | VirtualKey) -> Any:
+def strategy_of(holder: ServeSettings | VirtualKey | ModelSettings) -> Any:
     """The strategy that was chosen, checked; None for the usual one."""
     chosen = holder.strategy
     if chosen is None and holder.thrift is not None:

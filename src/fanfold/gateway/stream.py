@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from typing import Any, Self
 
@@ -14,8 +15,9 @@ from fanfold.gateway.safety import is_packed, unpacking
 
 _ENDS = frozenset({"message_stop", "response.completed", "response.failed", "response.incomplete"})
 """The last events of a stream, beside `[DONE]`: clients do not wait for more."""
-_LAST = tuple(word.encode() for word in (*_ENDS, "[DONE]"))
-_EDGE = max(map(len, _LAST))
+_LAST = re.compile("|".join(map(re.escape, (*sorted(_ENDS), "[DONE]"))).encode())
+_EDGE = 24
+"""No longer than this is one of these words."""
 _MOST = 64 << 20
 """Of a reply that is longer, nothing is recorded."""
 
@@ -66,7 +68,7 @@ class Overheard:
             return
         self._unread.append(plain)
         seen, self._edge = self._edge + plain, plain[-_EDGE:]
-        if not self.ended and any(word in seen for word in _LAST):
+        if not self.ended and _LAST.search(seen):
             self._read_on()
 
     @property
