@@ -166,7 +166,7 @@ def test_the_next_body_that_a_provider_receives_is_what_the_click_promised():
             page.get_by_role("link", name="See why").first.click()
             page.get_by_role("button", name="Bring it back …").first.click()
             page.get_by_role("dialog").get_by_role("button", name="Bring it back", exact=True).click()
-            page.get_by_role("button", name="Take it back").wait_for()
+            page.get_by_role("button", name="Undo", exact=True).wait_for()
             assert seen.complaints == []
             assert all(url.startswith((gate.url, "data:")) for url in seen.requests)
         talk.output = outputs(STEPS)
@@ -191,7 +191,7 @@ def test_what_a_client_owns_is_not_rewound():
         status, said = visitor.tell(session["name"], "rewind", to=row)
         assert (status, "owns this history" in said["error"]) == (400, True)
         with opened(f"{gate.url}/?token={token(gate)}#/s/{session['name']}/now/{row}") as seen:
-            seen.page.get_by_text("Why is it so?").wait_for()
+            seen.page.get_by_text("Why is it like this?").wait_for()
             assert seen.page.get_by_role("button", name="Pin …").count() == 1
             assert seen.page.get_by_role("button", name="Go back to here …").count() == 0
 

@@ -141,7 +141,7 @@ def test_what_is_hidden_is_restored_hidden_again_and_released_by_keyboard() -> N
         keys.to("button", "Release …").press().confirm("Release it")
         assert next(one for one in chat.edits() if one.decision.id == edit).free
         keys.to("button", "Hide it again …").press().confirm("Hide it again")
-        seen.page.get_by_text("It stands.").wait_for()
+        seen.page.get_by_text("It is in effect.").wait_for()
         assert chat.view().row(edit) is not None
 
 
@@ -153,7 +153,7 @@ def test_pins_notes_and_folds_are_made_and_unmade_by_keyboard() -> None:
         keys.to("button", "Pin …").press().confirm("Pin it")
         keys.to("button", "Unpin …").press().confirm("Unpin")
         assert not chat.view().rows[0].pinned
-        keys.to("button", "Take it back").press()
+        keys.to("button", "Undo").press()
         seen.page.get_by_role("button", name="Unpin …").wait_for()
         assert chat.view().rows[0].pinned
         seen.page.evaluate(f"location.hash = '#/s/run/now/{second}'")
@@ -165,7 +165,7 @@ def test_pins_notes_and_folds_are_made_and_unmade_by_keyboard() -> None:
         keys.to("textbox", "What stands in their place").type("Looked at two disks.")
         keys.to("button", "Fold …").press().confirm("Fold")
         assert [row.kind for row in chat.view().rows].count("fold") == 1
-        keys.to("button", "Take it back").press()
+        keys.to("button", "Undo").press()
         seen.wait_until(lambda: "fold" not in [row.kind for row in chat.view().rows])
 
 
@@ -176,7 +176,7 @@ def test_going_back_forking_and_exporting_by_keyboard() -> None:
     with at(store, f"s/run/now/{row}") as (keys, seen):
         keys.to("button", "Go back to here …").press().confirm("Go back")
         assert chat.head == row
-        keys.to("button", "Take it back").press()
+        keys.to("button", "Undo").press()
         seen.wait_until(lambda: chat.head == head)
         with seen.page.expect_download() as download:
             keys.to("link", "Export the session").press()
@@ -213,7 +213,7 @@ def test_what_two_edits_hide_is_brought_back_and_both_are_taken_back() -> None:
     outer = chat.fold((edit, *(row.id for row in chat.view().rows[2:4])), "Looked at four disks.")
     with at(store, f"s/run/edit/{edit}") as (keys, seen):
         keys.to("button", "Bring it back …").press().confirm("Bring it back")
-        keys.to("button", "Take it back").press()
+        keys.to("button", "Undo").press()
         seen.page.get_by_text("It lies under a later edit.").wait_for()
     assert chat.view().row(outer.id) is not None
 
@@ -241,7 +241,7 @@ def test_what_is_hidden_is_listed_by_the_request_that_made_room() -> None:
         assert seen.page.locator("article").count() == len(hidden)
         assert seen.page.locator("article").first.locator(".what").inner_text() == "look"
         keys.to("searchbox", "Only edits that have these words").type("no such words")
-        seen.page.get_by_text("None has these words here.").wait_for()
+        seen.page.get_by_text("None has these words.").wait_for()
 
 
 def test_the_time_line_is_walked_by_arrow_keys() -> None:

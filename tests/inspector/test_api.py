@@ -16,13 +16,14 @@ import fanfold
 from fanfold.cli.app import fanfold as command
 from fanfold.inspector.changing import change
 from fanfold.inspector.desk import Seat
-from fanfold.inspector.looking import Inquiry
+from fanfold.inspector.looking import Inquiry, export
 from fanfold.inspector.values import brief_call
 from fanfold.session.preview import Preview
 from fanfold.session.session import Session
 from fanfold.stores.sqlite import SQLite
 from fanfold.strategies.elide import elide
 from fanfold.testing import called, replied, response
+from tests.inspector.test_edit import open_handed_over
 from tests.inspector.world import ROWS, Page, Visitor, open_worked
 
 
@@ -66,9 +67,106 @@ def test_it_tells_what_the_commands_print(store: SQLite) -> None:
         assert visitor.ask("sessions/run/grep?pattern=row+39&ref=o1") == printed(
             store, "grep", "run", "row 39", "o1"
         )
+        differs = visitor.ask("sessions/run/requests/3")["diff"]
+        differs.pop("rows")
+        assert differs == printed(store, "diff", "run", "2", "3")
+        assert visitor.ask("search?words=hums")["hits"] == printed(store, "search", "hums", "-m", "200")
         uses = printed(store, "cache", "run", "--all")
         assert [each["cache"] for each in visitor.ask("sessions/run/requests")] == uses
         assert visitor.ask("sessions/run/requests/3")["cache"] == uses[3]
+
+
+def test_an_export_is_the_file_that_the_command_writes_and_is_sent_in_pieces(
+    store: SQLite, tmp_path: Path
+) -> None:
+    with open_worked(store) as chat:
+        chat.say("A long story. " * 30_000)
+    file = tmp_path / "run.jsonl"
+    assert printed(store, "export", "run", "-o", str(file))["file"] == str(file)
+    with Page(store) as page:
+        visitor = page.enter()
+        _, headers, body = page.send("GET", "/inspector/api/sessions/run/export", cookie=visitor.cookie)
+        assert body == file.read_bytes()
+        assert headers["transfer-encoding"] == "chunked"
+        visitor.ask("sessions/nobody/export", 404)
+    pieces = list(export(page.inspector.desk, Inquiry(tenant="default", name="run")))
+    assert b"".join(pieces) == body
+    assert len(pieces) > 1
+
+
+def test_a_session_whose_name_is_a_folder_to_browsers_is_named_behind_the_path(store: SQLite) -> None:
+    for name in (".", ".."):
+        fanfold.open(name, store=store, model="gpt-5.2").say(f"I am {name}")
+    with Page(store) as page:
+        visitor = page.enter()
+        assert visitor.ask("sessions/_?name=..")["name"] == ".."
+        assert visitor.ask("sessions/_/view?name=.")["rows"][0]["text"] == "I am ."
+
+
+def test_the_tokens_that_are_hidden_are_those_that_come_back(store: SQLite) -> None:
+    chat = open_worked(store)
+    before = chat.view().tokens
+    rows = [row.id for row in chat.view().rows]
+    chat.fold(tuple(rows[1:5]), "Looked at two disks.")
+    with Page(store) as page:
+        visitor = page.enter()
+        told = visitor.ask("sessions/run")
+        edits = visitor.ask("sessions/run/edits")
+        assert {one["fate"] for one in edits} == {"stands", "covered"}
+        chat.undo()
+        for one in [one for one in chat.edits() if one.fate == "stands"]:
+            chat.undo(one.decision.id)
+        assert told["hidden_tokens"] == chat.view().tokens - told["stats"]["tokens"] > before
+        assert visitor.ask("sessions/run")["hidden_tokens"] == 0
+
+
+def test_what_the_model_reads_in_the_place_of_a_message_is_told(store: SQLite) -> None:
+    chat = open_worked(store)
+    rows = [row.id for row in chat.view().rows]
+    shortened = next(row.id for row in chat.view().rows if row.was is not None)
+    made = chat.fold(tuple(rows[3:5]), "Looked at a disk.")
+    with Page(store) as page:
+        visitor = page.enter()
+
+        def instead(id: str) -> Any:
+            return visitor.ask(f"sessions/run/entries/{id}")["instead"]
+
+        assert instead(rows[3]) == {"says": "In its place the model reads:", "texts": ["Looked at a disk."]}
+        assert "lines left out" in instead(shortened)["texts"][0]
+        assert instead(rows[0]) is None
+        chat.undo(made.id)
+        (undone,) = visitor.ask(f"sessions/run/rows/{rows[3]}")["brought_back_from"]
+        assert (undone["id"], undone["fate"], undone["free"]) == (made.id, "undone", False)
+        assert visitor.ask(f"sessions/run/entries/{rows[3]}")["brought_back_from"] == [undone]
+
+
+def test_the_summary_is_quoted_where_it_tells_of_a_message(store: SQLite) -> None:
+    chat, edit = open_handed_over(store)
+    line = chat.why(edit).lines[-1]
+    with Page(store) as page:
+        visitor = page.enter()
+        told = visitor.ask(f"sessions/run/entries/{line.entries[0]}")["instead"]
+        assert told["says"] == "The summary says of it:"
+        assert line.text[:400] in told["texts"]
+
+
+def test_what_a_release_and_a_step_back_do_is_said_in_plain_words(store: SQLite) -> None:
+    chat = open_worked(store)
+    undone = chat.undo()[0].edit.edit  # type: ignore[union-attr]
+    rows = [row.id for row in chat.view().rows]
+    with Page(store) as page:
+        visitor = page.enter()
+        says = visitor.tell("run", "release", edit=undone, dry_run=True)["says"]
+        assert "Nothing changes at once" in says[0]
+        assert not any("never what you brought back" in line for line in says)
+        says = visitor.tell("run", "rewind", to=rows[-3], dry_run=True)["says"]
+        assert says[-1].startswith("The 2 messages after it are no longer shown to the model.")
+        assert visitor.ask("sessions/run")["ahead"] is None
+        head = chat.head
+        visitor.tell("run", "rewind", to=rows[-3])
+        assert visitor.ask("sessions/run")["ahead"] == head
+        visitor.tell("run", "forward")
+        assert (chat.head, visitor.ask("sessions/run")["ahead"]) == (head, None)
 
 
 def test_every_row_says_why_it_is_as_it_is(store: SQLite) -> None:
@@ -135,7 +233,7 @@ def test_the_next_body_is_what_the_dry_run_said_for_a_live_session(store: SQLite
         edit = next(one for one in visitor.ask("sessions/run/edits") if one["kind"] == "fold")
         dry = visitor.tell("run", "undo", edit=edit["id"], dry_run=True)
         assert chat.view().tokens == dry["before"]
-        assert dry["says"][0].startswith("The next request has")
+        assert dry["says"][0].startswith("The next request ")
         done = visitor.tell("run", "undo", edit=edit["id"])
         assert done["after"] == dry["after"] == chat.view().tokens
         promised = visitor.ask("sessions/run/next")["body"]
@@ -216,8 +314,14 @@ def test_that_nothing_fits_is_said_before_a_change_and_a_taken_name_before_a_for
         visitor = page.enter()
         dry = visitor.tell("run", "note", name="plan", text="look on, " * 9_000, dry_run=True)
         assert dry["due"]
-        assert dry["problem"]
-        assert dry["problem"] in dry["says"]
+        assert dry["stops"]
+        assert dry["says"][-1] == f"The next request could not be sent then. {dry['problem']}"
+        refused = visitor.tell("run", "note", status=400, name="plan", text="look on, " * 9_000)
+        assert "anyway" in refused["error"]
+        assert visitor.ask("sessions/run")["notes"] == []
+        visitor.tell("run", "note", name="plan", text="look on, " * 9_000, anyway=True)
+        assert len(visitor.ask("sessions/run")["notes"]) == 1
+        assert not visitor.tell("run", "pin", what=chat.view().rows[0].id, dry_run=True)["stops"]
         chat.fork("taken").close()
         for name in ("taken", "run"):
             for dry_run in (True, False):
@@ -270,7 +374,7 @@ def test_what_an_erasure_does_to_the_window_is_said_before_it_is_done(store: SQL
         asked = {"entry": rows[place], "reason": "a secret"}
         dry = visitor.tell("run", "erase", dry_run=True, **asked)
         assert "It cannot be undone, and nobody can bring it back." in dry["says"]
-        assert any(line.startswith("The next request has") for line in dry["says"])
+        assert any(line.startswith("The next request ") for line in dry["says"])
         visitor.tell("run", "erase", sentence=dry["sentence"], **asked)
         assert dry["after"] < dry["before"]
         assert visitor.ask("sessions/run/view")["tokens"] == dry["after"]
@@ -330,7 +434,7 @@ def test_what_was_shortened_and_then_folded_is_brought_back_at_once(store: SQLit
     with Page(store) as page:
         visitor = page.enter()
         dry = visitor.tell("run", "undo", edit=made.id, dry_run=True)
-        assert dry["says"][-1].startswith("2 of these messages had been shortened before")
+        assert dry["says"][-1].startswith("2 of these messages were shortened earlier")
         assert visitor.ask(f"sessions/run/edits/{made.id}")["shortened"] == 2
         told = visitor.ask(f"sessions/run/entries/{output}")
         assert (told["hidden_by"], told["back"]["through"]) == (made.id, True)

@@ -51,11 +51,11 @@ def test_a_row_of_the_time_line_is_closed_by_its_button_and_by_escape() -> None:
         row = sight.get_by_role("list", name="Rows of the view").get_by_role("button").first
         panel = sight.get_by_label("The row", exact=True)
         row.click()
-        panel.get_by_text("Why is it so?").wait_for()
+        panel.get_by_text("Why is it like this?").wait_for()
         sight.get_by_role("button", name="Close the row").click()
         panel.wait_for(state="detached")
         row.click()
-        panel.get_by_text("Why is it so?").wait_for()
+        panel.get_by_text("Why is it like this?").wait_for()
         sight.keyboard.press("Escape")
         panel.wait_for(state="detached")
 
@@ -71,7 +71,7 @@ def test_a_change_that_is_clicked_twice_is_made_once() -> None:
         sight.evaluate(
             "const form = document.querySelector('dialog form'); form.requestSubmit(); form.requestSubmit()"
         )
-        sight.get_by_role("button", name="Take it back").wait_for()
+        sight.get_by_role("button", name="Undo", exact=True).wait_for()
         seen.settle()
         assert [one.kind for one in chat.edits()].count("pin") == 1
         assert sum("/pin" in url for url in seen.requests) == 2
@@ -94,7 +94,7 @@ def test_rows_are_folded_however_far_down_they_stand() -> None:
         sight.get_by_label("What stands in their place").fill("Said twice.")
         sight.get_by_role("button", name="Fold …").click()
         sight.get_by_role("dialog").get_by_role("button", name="Fold", exact=True).click()
-        sight.get_by_role("button", name="Take it back").wait_for()
+        sight.get_by_role("button", name="Undo", exact=True).wait_for()
         assert chat.why(chat.edits()[-1].decision.id).hides == tuple(rows[2_050:2_052])
 
 
@@ -162,6 +162,120 @@ def test_that_a_list_is_empty_is_said_below_the_heading() -> None:
         sight = seen.page
         sight.get_by_role("button", name="Bring it back …").first.wait_for()
         sight.get_by_label("Only edits that have these words").fill("nowhere")
-        empty = sight.get_by_text("None has these words here.")
+        empty = sight.get_by_text("None has these words.")
         empty.wait_for()
         assert empty.bounding_box()["y"] > sight.get_by_role("heading", level=1).bounding_box()["y"]
+
+
+def see(sight: Any, *, hidden: bool) -> None:
+    """What a browser does when another tab is chosen, or this one again."""
+    sight.evaluate(
+        "hidden => { Object.defineProperty(document, 'hidden', { configurable: true, value: hidden });"
+        " document.dispatchEvent(new Event('visibilitychange')); }",
+        hidden,
+    )
+
+
+def test_a_tab_that_nobody_sees_holds_no_connection_and_catches_up_when_it_is_seen() -> None:
+    store = Memory()
+    chat = open_worked(store)
+    with looking(store, "s/run/now") as (_, seen):
+        tabs = [seen.page]
+        for _ in range(7):  # a browser opens six connections to a host
+            see(tabs[-1], hidden=True)
+            with seen.page.expect_popup() as popup:
+                seen.page.evaluate("window.open(location.href) && null")
+            tabs.append(popup.value)
+            tabs[-1].get_by_role("heading", name="tokens are in the window").wait_for()
+        chat.note("plan", "Said while nobody looked.")
+        tabs[-1].get_by_text("Said while nobody looked.").first.wait_for()
+        assert tabs[0].get_by_text("Said while nobody looked.").count() == 0
+        see(tabs[0], hidden=False)
+        tabs[0].get_by_text("Said while nobody looked.").first.wait_for()
+
+
+def test_what_was_brought_back_is_hidden_again_where_it_is_seen() -> None:
+    store = Memory()
+    chat = open_worked(store, window=400_000, strategy="auto")
+    rows = [row.id for row in chat.view().rows[1:7]]
+    edit = chat.fold(tuple(rows), "Looked at three disks.")
+    with looking(store, f"s/run/message/{rows[1]}") as (_, seen):
+        sight = seen.page
+
+        def confirm(button: str) -> None:
+            sight.get_by_role("button", name=f"{button} …").click()
+            sight.get_by_role("dialog").get_by_role("button", name=button, exact=True).click()
+
+        sight.get_by_role("heading", name="In its place the model reads:").wait_for()
+        confirm("Bring it back")
+        sight.get_by_role("status").get_by_text("Brought back: 6 messages").wait_for()
+        sight.get_by_role("button", name="Release …").wait_for()
+        confirm("Hide it again")
+        sight.get_by_role("status").get_by_text("Hidden again: 6 messages").wait_for()
+        assert chat.view().row(edit.id) is not None
+        sight.get_by_role("button", name="Undo", exact=True).click()
+        sight.get_by_role("status").get_by_text("Undone").wait_for()
+        sight.evaluate(f"location.hash = '#/s/run/now/{rows[1]}'")
+        panel = sight.get_by_label("The row", exact=True)
+        panel.get_by_role("button", name="Release …").wait_for()
+        panel.get_by_role("button", name="Hide it again …").wait_for()
+        sight.get_by_role("button", name="Close this message").click()
+        sight.get_by_role("status").wait_for(state="detached")
+
+
+def test_a_message_is_shown_where_it_stands_in_the_window_and_marked() -> None:
+    store = Memory()
+    chat = open_long(store, 400)
+    row = chat.view().rows[300].id
+    with looking(store, f"s/long/message/{row}") as (_, seen):
+        sight = seen.page
+        sight.get_by_role("link", name="Show it in the window").click()
+        chosen = sight.locator(".long li.chosen")
+        chosen.get_by_text("Said 300.").wait_for()
+        box, mark = (sight.locator(one).bounding_box() for one in (".long", ".long li.chosen"))
+        assert box["y"] <= mark["y"] <= box["y"] + box["height"]
+        assert 0 <= mark["y"] <= sight.viewport_size["height"]
+
+
+def test_the_filter_of_edits_leads_to_a_search_of_everything() -> None:
+    store = Memory()
+    chat = open_worked(store, window=400_000, strategy="auto")
+    chat.fold(tuple(row.id for row in chat.view().rows[1:7]), "Looked at three disks.")
+    with looking(store, "s/run/hidden") as (_, seen):
+        sight = seen.page
+        sight.get_by_label("Only edits that have these words").fill("row 399")
+        sight.get_by_text("None has these words.").wait_for()
+        sight.get_by_role("link", name="Search everything that was said").click()
+        sight.get_by_text("6 messages found").wait_for()
+        assert sight.get_by_role("link", name="See why").count() == 3
+
+
+def test_sessions_whose_names_are_folders_to_browsers_are_looked_at_and_changed() -> None:
+    store = Memory()
+    chat = fanfold.open("..", store=store, model="gpt-5.2")
+    chat.say("I am here.")
+    with looking(store) as (_, seen):
+        sight = seen.page
+        sight.get_by_role("link", name="..", exact=True).click()
+        sight.get_by_role("button", name="I am here.").click()
+        sight.get_by_role("button", name="Pin …", exact=True).click()
+        sight.get_by_role("dialog").get_by_role("button", name="Pin it").click()
+        sight.get_by_text("Pinned", exact=True).wait_for()
+        assert chat.view().rows[0].pinned
+
+
+def test_a_change_after_which_nothing_fits_is_made_only_by_who_insists() -> None:
+    store = Memory()
+    chat = open_worked(store)
+    with looking(store, "s/run/now") as (_, seen):
+        sight = seen.page
+        sight.get_by_text("Add a note or pin a line").click()
+        sight.get_by_label("Name of the note").fill("plan")
+        sight.get_by_label("Text", exact=True).fill("look on, " * 9_000)
+        sight.get_by_role("button", name="Add the note …").click()
+        box = sight.get_by_role("dialog")
+        box.get_by_text("The next request could not be sent then.").wait_for()
+        box.get_by_role("button", name="Add the note anyway").click()
+        sight.get_by_role("button", name="Undo", exact=True).click()
+        sight.get_by_text("Undone").wait_for()
+        chat.request(max_tokens=500)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import fanfold
 from fanfold.stores.memory import Memory
@@ -11,7 +12,7 @@ from tests.inspector.test_access import Keys
 from tests.inspector.test_page import looking
 
 
-def open_handed_over(store: Memory) -> tuple[fanfold.Session, str]:
+def open_handed_over(store: Any) -> tuple[fanfold.Session, str]:
     """A session that was reduced to a hand-over, and the edit that did it."""
     chat = fanfold.open("run", store=store, model="gpt-5.2", window=8_000)
     chat.say("Fix the column in parser.py. Never touch vendor/.")

@@ -24,7 +24,7 @@ MODELS = {
     "anthropic": "claude-opus-4-5",
     "gemini": "gemini-2.5-pro",
 }
-STRANGE = f"日本語のテキスト · مرحبا بالعالم · \x1b[31m\x00 bell\x07 · {WICKED} · "
+STRANGE = f"日本語のテキスト · مرحبا بالعالم · \x1b[31m\x00 bell\x07 \x9b2K \u202egnp.exe\u2069 · {WICKED} · "
 
 
 def dot() -> str:
@@ -141,7 +141,7 @@ def test_every_dialect_is_shown_as_it_is_and_nothing_is_executed(dialect: str) -
         panel.get_by_text("日本語のテキスト").first.wait_for()
         assert panel.locator("img").evaluate("one => one.decode().then(() => one.naturalWidth)") == 1
         assert "مرحبا" in panel.inner_text()
-        assert "␛[31m␀ bell␇" in panel.inner_text()
+        assert "␛[31m␀ bell␇ ⟨U+009B⟩2K ⟨U+202E⟩gnp.exe⟨U+2069⟩" in panel.inner_text()
         assert "</script><script>" in panel.inner_text()
         sight.evaluate(f"location.hash = '#/s/run/now/{rows[1]}'")
         panel.get_by_text("I think.").first.wait_for()

@@ -42,6 +42,7 @@ def test_the_bundle_is_small_and_carries_its_licences() -> None:
     for path in files:
         if path.suffix in (".js", ".css", ".html") and path.parent == BUNDLE:
             assert "https://" not in path.read_text()
+            assert [line for line in path.read_text().splitlines() if len(line) > 160] == [], path.name
 
 
 def test_the_next_body_that_a_provider_receives_is_what_the_click_promised() -> None:
@@ -62,7 +63,7 @@ def test_the_next_body_that_a_provider_receives_is_what_the_click_promised() -> 
         said = box.get_by_role("listitem").first.inner_text()
         box.get_by_role("button", name="Bring it back", exact=True).click()
         sight.get_by_text("Nothing is hidden").first.wait_for()
-        after = int(said.split("→")[1].split(" of ")[0].strip(" .").replace(",", ""))
+        after = int(said.split(" to ")[1].split()[0].replace(",", ""))
         assert chat.view().tokens == after
         promised = sight.evaluate("fetch('/inspector/api/sessions/run/next').then(r => r.json())")["body"]
         chat.receive(client.chat.completions.create(**chat.request(max_tokens=500)))
@@ -94,7 +95,7 @@ def test_a_message_is_found_and_brought_back_by_keyboard_alone() -> None:
         sight.get_by_role("dialog").get_by_role("listitem").first.wait_for()
         confirm.focus()
         sight.keyboard.press("Enter")
-        back = sight.get_by_role("button", name="Take it back")
+        back = sight.get_by_role("button", name="Undo", exact=True)
         back.wait_for()
         assert chat.view().row(edit.id) is None
         back.focus()
@@ -115,7 +116,7 @@ def test_rows_are_walked_by_arrow_keys_and_say_why() -> None:
         sight.locator("[data-at='2'] button:focus").wait_for()
         sight.keyboard.press("Enter")
         panel = sight.get_by_label("The row", exact=True)
-        panel.get_by_text("Why is it so?").wait_for()
+        panel.get_by_text("Why is it like this?").wait_for()
         assert "Shortened by" in panel.inner_text()
         sight.keyboard.press("Escape")
         panel.wait_for(state="detached")

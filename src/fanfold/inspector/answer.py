@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -36,8 +37,27 @@ class HttpAnswer(msgspec.Struct, frozen=True):
     def head(self, framed_by: str) -> Headers:
         """All headers; `framed_by` says who may show the page in a frame."""
         length = (b"content-length", str(len(self.body)).encode())
-        policy = (b"content-security-policy", (_POLICY + framed_by).encode())
-        return [(b"content-type", self.media.encode()), length, policy, *SAFE, *self.headers]
+        return [*head(self.media, framed_by), length, *self.headers]
+
+
+class HttpDownload(msgspec.Struct, frozen=True):
+    """A file that is sent as it is read, whatever its length."""
+
+    name: str
+    first: bytes
+    rest: Iterator[bytes]
+
+    def head(self, framed_by: str) -> Headers:
+        """All headers: the browser saves it under its name."""
+        plain = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in self.name)
+        saved = f'attachment; filename="{plain.encode("ascii", "replace").decode()}"'
+        return [*head("application/x-ndjson", framed_by), (b"content-disposition", saved.encode())]
+
+
+def head(media: str, framed_by: str) -> Headers:
+    """The headers that every answer has."""
+    policy = (b"content-security-policy", (_POLICY + framed_by).encode())
+    return [(b"content-type", media.encode()), policy, *SAFE]
 
 
 class Denied(Exception):

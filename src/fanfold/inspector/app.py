@@ -17,10 +17,19 @@ from urllib.parse import parse_qsl, unquote
 import msgspec
 
 from fanfold.core.errors import FanfoldError
-from fanfold.inspector.answer import NOBODY, NOTEBOOK, Denied, HttpAnswer, answer_json, write_json
+from fanfold.inspector.answer import (
+    NOBODY,
+    NOTEBOOK,
+    Denied,
+    HttpAnswer,
+    HttpDownload,
+    answer_json,
+    head,
+    write_json,
+)
 from fanfold.inspector.desk import Desk
-from fanfold.inspector.looking import Inquiry, list_sessions, search_all
-from fanfold.inspector.routes import answer_read, answer_trial, answer_write, status_of
+from fanfold.inspector.looking import Inquiry
+from fanfold.inspector.routes import Sources, answer, find_work, status_of
 from fanfold.inspector.safety import MOST_BODY, PREFIX, Doors, Grant
 from fanfold.inspector.trying import PolicyTrials
 from fanfold.replay.page import look
@@ -88,20 +97,23 @@ class Inspector:
             if scope["path"] == f"{PREFIX}api/events" and scope["method"] == "GET":
                 await self._stream(scope, receive, send)
                 return
-            answer = await self._answer(scope, receive)
+            told = await self._answer(scope, receive)
         except Denied as denied:
-            answer = answer_json({"error": str(denied)}, denied.status)
+            told = answer_json({"error": str(denied)}, denied.status)
         except FanfoldError as error:
-            answer = answer_json({"error": str(error), "kind": type(error).__name__}, status_of(error))
+            told = answer_json({"error": str(error), "kind": type(error).__name__}, status_of(error))
         except Exception as error:
             _LOG.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
-            answer = answer_json({"error": "The inspector failed; its log says how."}, 500)
-        await send(
-            {"type": "http.response.start", "status": answer.status, "headers": answer.head(self._framed_by)}
-        )
-        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
+            told = answer_json({"error": "The inspector failed; its log says how."}, 500)
+        headers = told.head(self._framed_by)
+        if isinstance(told, HttpDownload):
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await _send_file(told, receive, send)
+            return
+        await send({"type": "http.response.start", "status": told.status, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else told.body})
 
-    async def _answer(self, scope: dict[str, Any], receive: Any) -> HttpAnswer:
+    async def _answer(self, scope: dict[str, Any], receive: Any) -> HttpAnswer | HttpDownload:
         path, method = scope["path"], scope["method"]
         query = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
         if path.startswith(f"{PREFIX}api/"):
@@ -117,7 +129,9 @@ class Inspector:
         cookie = self.doors.enter(query["token"], secure=scope["scheme"] == "https") if entering else []
         return HttpAnswer(200, self._files[name], _media(name), cookie)
 
-    async def _answer_api(self, scope: dict[str, Any], receive: Any, query: dict[str, str]) -> HttpAnswer:
+    async def _answer_api(
+        self, scope: dict[str, Any], receive: Any, query: dict[str, str]
+    ) -> HttpAnswer | HttpDownload:
         headers, method = scope["headers"], scope["method"]
         if self.framed and (method, scope["path"]) == ("POST", f"{PREFIX}api/enter"):
             self.doors.check_write(headers)
@@ -125,32 +139,29 @@ class Inspector:
                 {"visitor": self.doors.admit(str(_read_json(await _read_body(receive)).get("token")))}
             )
         grant = self.doors.find(headers)
-        tenant = _choose_tenant(grant.tenants, query)
         raw = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
-        place, *words = map(unquote, raw.removeprefix(f"{PREFIX}api/").split("/"))
-        name, *rest = words or [""]
-        asked = Inquiry(tenant=tenant, name=name, query=query)
-        if method == "GET" and (place, words) == ("about", []):
-            return answer_json(self._about(grant))
-        if method == "GET" and (place, words) == ("health", []) and self._health and grant.health:
-            return answer_json(self._health())
-        if method == "GET" and (place, words) == ("sessions", []):
-            return answer_json(await WORK.run(list_sessions, self.desk, asked))
-        if method == "GET" and (place, words) == ("search", []):
-            return answer_json(await WORK.run(search_all, self.desk, asked))
-        if place != "sessions" or not name:
-            raise Denied(404, "There is nothing here by this name.")
-        if method == "GET" and rest == ["trials"]:
-            return await WORK.run(answer_trial, self.desk, self.trials, asked, "trials")
-        if method == "GET":
-            return await WORK.run(answer_read, self.desk, asked, tuple(rest))
-        if method != "POST":
-            raise Denied(405, "The API is read with GET and changed with POST.")
-        self.doors.check_write(headers)
-        told = Inquiry(tenant=tenant, name=name, body=_read_json(await _read_body(receive)))
-        if rest in (["try"], ["cancel"]):
-            return await WORK.run(answer_trial, self.desk, self.trials, told, rest[0])
-        return await WORK.run(answer_write, self.desk, told, tuple(rest))
+        words = tuple(map(unquote, raw.removeprefix(f"{PREFIX}api/").split("/")))
+        work = find_work(method, words)
+        if method == "POST":
+            self.doors.check_write(headers)
+        asked = Inquiry(
+            tenant=_choose_tenant(grant.tenants, query),
+            # A browser takes . and .. in a path for folders, so a session with such a name is named behind the ?.
+            name=query.get("name", words[1]) if words[1:] else "",
+            rest=words[3:] if method == "GET" else words[2:],
+            query=query,
+            body=_read_json(await _read_body(receive)) if method == "POST" else {},
+        )
+        return await WORK.run(answer, work, self._sources(grant), asked)
+
+    def _sources(self, grant: Grant) -> Sources:
+        """What somebody with this grant is answered from."""
+        return Sources(
+            desk=self.desk,
+            trials=self.trials,
+            about=lambda: self._about(grant),
+            health=self._health if grant.health else None,
+        )
 
     def _about(self, grant: Grant) -> dict[str, Any]:
         import fanfold  # late: the version is asked of the installed package
@@ -167,8 +178,7 @@ class Inspector:
         """Tell by server-sent events that a session, or the list of them, is not what it was."""
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
         tenant = _choose_tenant(self.doors.find(scope["headers"]).tenants, query)
-        head = HttpAnswer(200, b"", "text/event-stream").head(self._framed_by)
-        headers = [(name, value) for name, value in head if name != b"content-length"]
+        headers = head("text/event-stream", self._framed_by)
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         telling = create_task(self._tell(tenant, query.get("session"), send))
         leaving = create_task(_wait_until_gone(receive))
@@ -252,6 +262,22 @@ def _read_json(body: bytes) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise Denied(400, "A change is a JSON object.")
     return found
+
+
+async def _send_file(file: HttpDownload, receive: Any, send: Any) -> None:
+    """Send a file piece by piece; no more of it is read once the browser has gone.
+
+    If it cannot be read to its end, the error ends the connection: the browser then says that the file is not whole.
+    """
+    leaving = create_task(_wait_until_gone(receive))
+    try:
+        piece = file.first
+        while piece and not leaving.done():
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            piece = await WORK.run(next, file.rest, b"")
+        await send({"type": "http.response.body", "body": b""})
+    finally:
+        leaving.cancel()
 
 
 async def _wait_until_gone(receive: Any) -> None:

@@ -10,7 +10,7 @@ from fanfold.core.edit import Decision
 from fanfold.core.errors import BadInput, Moved
 from fanfold.core.record import TokenUsage
 from fanfold.inspector.desk import Seat
-from fanfold.inspector.looking import Inquiry, shortened_under
+from fanfold.inspector.looking import Inquiry, count_hidden, shortened_under
 from fanfold.session.preview import Preview
 from fanfold.session.stored import ANY_WINDOW, opening_of, summary_of, tenant_of
 from fanfold.tokens.models import lookup
@@ -63,20 +63,53 @@ def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
             f"{owner} owns this history and would send it all again. Go back in {owner} itself, or fork the session."
         )
     args, kwargs = ARGUMENTS[verb](asked)
-    short = _count_shortened(seat, args[0]) if verb == "undo" else 0
+    says = _say_beside(seat, verb, args)
     told = seat.chat.preview(verb, *args, **kwargs)
     found = describe_preview(told)
+    found["stops"] = bool(told.problem) and not seat.chat.preview().problem
+    if verb == "release":
+        found["says"] = _say_release(told)
+    found["says"] += [*says, *_say_rewind(seat, told)] if verb == "rewind" else says
     if not asked.body.get("dry_run"):
+        if found["stops"] and not asked.body.get("anyway"):
+            raise BadInput(f"{told.problem} Say 'anyway' to make the change all the same.")
         done = _write(seat, verb, args, kwargs)
         made = done if isinstance(done, tuple) else (done,)
         found["decisions"] = [one for one in made if isinstance(one, Decision)]
-    if verb == "release":
-        found["says"].append("From now on it may be shortened again by itself. Pin it to keep it as it is.")
-    if short:
-        found["says"].append(
-            f"{short:,} of these messages had been shortened before, and stay so: bring those back one by one."
-        )
     return {"dry_run": bool(asked.body.get("dry_run")), **found}
+
+
+def _say_beside(seat: Seat, verb: str, args: tuple[Any, ...]) -> list[str]:
+    """What an undo leaves as it is."""
+    short = _count_shortened(seat, args[0]) if verb == "undo" else 0
+    if not short:
+        return []
+    these = "1 of these messages was" if short == 1 else f"{short:,} of these messages were"
+    stays = "stays so. You can bring it back" if short == 1 else "stay so. You can bring each of them back"
+    return [f"{these} shortened earlier, and {stays} afterwards."]
+
+
+def _say_rewind(seat: Seat, told: Preview) -> list[str]:
+    """What the model no longer sees when the conversation goes back."""
+    gone = set(told.gone)
+    count = sum(row.count for row in seat.chat.view().rows if row.id in gone and row.kind != "note")
+    if not count:
+        return []
+    after = "The message after it is" if count == 1 else f"The {count:,} messages after it are"
+    return [f"{after} no longer shown to the model. Nothing is lost: you can go forward again."]
+
+
+def _say_release(told: Preview) -> list[str]:
+    """What a release does: nothing at once."""
+    said = [
+        f"{_say_tokens(told)} Nothing changes at once, and it costs nothing.",
+        "From now on it may be shortened or summarized again like everything else. Pin it to keep it as it is.",
+    ]
+    if told.due:
+        said.append(
+            f"Above {told.trigger:,} tokens a request is reduced, so that may happen before the next one."
+        )
+    return said
 
 
 def _write(seat: Seat, verb: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -124,41 +157,50 @@ def describe_preview(told: Preview) -> dict[str, Any]:
 
 def sentences(told: Preview) -> list[str]:
     """What a change does to tokens, cache and cost, in words."""
-    more = told.after - told.before
-    room = f" of {told.room:,}" if told.room is not None and told.room < ANY_WINDOW // 2 else ""
-    tokens = f"{abs(more):,} token{'s' * (abs(more) != 1)}"
-    step = "as many tokens as before" if not more else f"{tokens} {'more' if more > 0 else 'less'}"
-    said = [f"The next request has {step}: {told.before:,} → {told.after:,}{room}."]
+    said = [_say_tokens(told)]
     lost = max(0, told.cached - told.cached_after)
     if told.expired:
         said.append("The provider has forgotten the last prompt by now, so no cache is lost.")
     elif lost:
-        said.append(f"{lost:,} tokens that were in the provider's cache are read afresh, once.")
+        said.append(f"{lost:,} tokens that the provider has in its cache must be read again, once.")
     else:
         said.append("The provider's cache still holds the same beginning.")
     if told.cost is not None and told.cost_after is not None and told.later is not None:
-        once = told.cost_after - told.cost
-        said.append(_say_price(_dollars(once), _dollars(told.later)))
-    if told.due:
-        said.append(
-            f"That is above {told.trigger:,} tokens, so the next request is reduced first: "
-            "something else may give way, never what you brought back or pinned."
-        )
+        said.append(_say_price(told.cost_after - told.cost, told.later))
     if told.problem:
-        said.append(told.problem)
+        said.append(f"The next request could not be sent then. {told.problem}")
+    elif told.due:
+        said.append(
+            f"Above {told.trigger:,} tokens a request is reduced before it is sent. "
+            "So other messages may be shortened or summarized, but never what you brought back or pinned."
+        )
     return said
 
 
-def _say_price(once: str, later: str) -> str:
-    if once == later == "nothing":
-        return "At list prices it costs nothing more."
-    return f"At list prices: {once} for the next prompt, {later} for each later one."
+def _say_tokens(told: Preview) -> str:
+    """How large the next request is, and whether that fits."""
+    room = told.room if told.room is not None and told.room < ANY_WINDOW // 2 else None
+    size = f"stays at {told.after:,}"
+    if told.after != told.before:
+        size = f"{'grows' if told.after > told.before else 'shrinks'} from {told.before:,} to {told.after:,}"
+    if room is None or told.problem:  # the problem says what fits
+        return f"The next request {size} tokens."
+    if told.after > room:
+        return f"The next request {size} tokens, {told.after - room:,} more than fit."
+    return f"The next request {size} tokens; {room:,} fit."
 
 
-def _dollars(amount: float) -> str:
+def _say_price(once: float, later: float) -> str:
+    next_one, each = _say_more(once), _say_more(later)
+    if next_one == each:
+        return f"At list prices, each request costs {each}."
+    return f"At list prices, the next request costs {next_one}, and each later one {each}."
+
+
+def _say_more(amount: float) -> str:
     if round(abs(amount), 4) == 0:
-        return "nothing"
-    return f"{'+' if amount >= 0 else '−'}${abs(amount):,.4f}"
+        return "the same as before"
+    return f"${abs(amount):,.4f} {'more' if amount > 0 else 'less'}"
 
 
 def fork(seat: Seat, asked: Inquiry) -> dict[str, Any]:
@@ -175,7 +217,7 @@ def fork(seat: Seat, asked: Inquiry) -> dict[str, Any]:
 def _say_fork(seat: Seat, name: str, *, fresh: bool) -> list[str]:
     """What a new session begins with, and what its first prompt costs."""
     told, own = seat.chat.preview(), seat.chat.name
-    tokens = _count_all(seat) if fresh else told.before
+    tokens = _count_fresh(seat) if fresh else told.before
     said = [
         f"{name} begins where {own} stands, with {'all' if fresh else 'the same'} {tokens:,} tokens in its window.",
         f"{own} itself is not changed: its tokens, its cost and its cache stay as they are.",
@@ -185,21 +227,16 @@ def _say_fork(seat: Seat, name: str, *, fresh: bool) -> list[str]:
         price = cost(TokenUsage(input=tokens), model) if fresh else told.cost
         said.append(f"Its first prompt costs about ${price:,.4f}, at list prices.")
     if tokens > told.trigger:
-        said.append(f"That is above {told.trigger:,} tokens, so its first request is reduced first.")
+        said.append(
+            f"Above {told.trigger:,} tokens a request is reduced, so that happens before its first one."
+        )
     return said
 
 
-def _count_all(seat: Seat) -> int:
-    """The tokens of everything that was said, with nothing hidden."""
+def _count_fresh(seat: Seat) -> int:
+    """The tokens of everything that was said, with nothing hidden and no notes."""
     view = seat.chat.view()
-    ids = [
-        id
-        for row in view.rows
-        if row.kind != "note"
-        for id in ((row.id,) if row.kind == "entry" else seat.chat.why(row.id).hides)
-    ]
-    said = [message for id in ids if (message := view.said(id)) is not None]
-    return view.overhead + view.frame.tokens + sum(map(view.weigh, said))
+    return view.tokens + count_hidden(seat) - sum(row.tokens for row in view.rows if row.kind == "note")
 
 
 def erase(seat: Seat, asked: Inquiry) -> dict[str, Any]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
-from io import BytesIO
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -14,6 +13,7 @@ from msgspec.structs import asdict
 
 from fanfold.core.edit import Decision, Drop, Elide, Fold, Note, Pin
 from fanfold.core.errors import BadInput, NotFound
+from fanfold.core.message import Message
 from fanfold.core.view import Row, View
 from fanfold.inspector.answer import write_json
 from fanfold.inspector.desk import Desk, Seat
@@ -32,9 +32,10 @@ from fanfold.inspector.values import (
     shown_by,
 )
 from fanfold.outputs.grep import Patience, Pattern
+from fanfold.session.look import Why
 from fanfold.session.past import PastEdit
-from fanfold.session.stored import describe, places_of, summary_of, tools_of, without_any_room
-from fanfold.stores.export import export_session
+from fanfold.session.stored import describe, head_ahead, places_of, summary_of, tools_of, without_any_room
+from fanfold.stores.export import export_lines
 from fanfold.stores.search import search as search_tenant
 from fanfold.text.json_text import to_json
 
@@ -44,7 +45,12 @@ _LINES = 500
 _WIDEST = 4_000
 """Bytes of a line of an output; a longer one is cut."""
 _HITS = 200
+_QUOTE = 400
+"""Characters of what stands in the place of a message."""
+_INSTEAD = "In its place the model reads:"
 _MOST_PICTURES = 20
+_EXPORTED = 1 << 18
+"""Bytes of an export that are sent at a time; a longer line goes alone."""
 
 
 class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,9 +113,29 @@ def overview(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "pins": [_pin(one, view) for one in stand if isinstance(one.decision.edit, Pin)],
         "notes": [_note(one) for one in stand if isinstance(one.decision.edit, Note)],
         "hidden": sum(one.kind in ("fold", "drop", "elide") for one in stand),
+        "hidden_tokens": count_hidden(seat),
+        "ahead": head_ahead(chat),
         "cost": sum(price for price in prices if price is not None) if any(prices) else None,
         "model": requests[-1].model if requests else "",
     }
+
+
+def count_hidden(seat: Seat) -> int:
+    """By how many tokens the view is smaller than with everything shown that was said."""
+    view = seat.chat.view()
+    kept = (view.version, view.tokens)
+    if seat.hidden[0] != kept:
+        rows = [(row, _recorded(seat, row, view)) for row in view.rows]
+        seat.hidden = kept, sum(sum(map(view.weigh, said)) - row.tokens for row, said in rows if said)
+    return seat.hidden[1]
+
+
+def _recorded(seat: Seat, row: Row, view: View) -> list[Message]:
+    """The messages that stand behind a row which hides something."""
+    if row.was is not None:
+        return [row.was]
+    ids = seat.chat.why(row.id).hides if row.kind in ("fold", "drop") else ()
+    return [message for id in ids if (message := view.said(id)) is not None]
 
 
 def _describe_frame(seat: Seat, view: View) -> dict[str, Any]:
@@ -180,6 +206,7 @@ def view_row(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "messages": [_message(seat, view, row, one, most) for one in row.messages],
         "was": describe_message(was, row.id, view.kept, most, seat.calls) if was is not None else None,
         "why": chat.why(row.id) if row.kind != "note" else None,
+        "brought_back_from": _undone(seat, row.id) if row.kind == "entry" else [],
     }
 
 
@@ -205,10 +232,33 @@ def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "hidden_with": cover.count if cover is not None else 1,
         "on_path": row is not None or why.shown_by is not None,
         "says": _say_why(row, view, seat.decisions, hidden),
+        "instead": _instead(seat, why, row, cover),
+        "brought_back_from": _undone(seat, why.entry),
         "tokens": view.weigh(message),
         "message": describe_message(message, why.entry, view.kept, asked.number("most", LONG), seat.calls),
         "why": why,
     }
+
+
+def _instead(seat: Seat, why: Why, row: Row | None, cover: Row | None) -> dict[str, Any] | None:
+    """What the model reads in the place of a message that it does not see, or not whole."""
+    if cover is not None:
+        told = [line.text[:_QUOTE] for line in why.lines if line.edit == cover.id]
+        if told:
+            return {"says": "The summary says of it:", "texts": told}
+        if cover.kind == "fold" and seat.chat.why(cover.id).lines:
+            return {"says": "No line of the summary was made from it.", "texts": []}
+        return {"says": _INSTEAD, "texts": [begin(cover.messages, _QUOTE)]}
+    if row is not None and row.was is not None:
+        return {"says": _INSTEAD, "texts": [begin(row.messages, _QUOTE)]}
+    return None
+
+
+def _undone(seat: Seat, entry: str) -> list[dict[str, Any]]:
+    """The edits that hid a message until somebody brought it back, the newest first."""
+    touched = {one.id for one in seat.chat.why(entry).edits}
+    past = [one for one in reversed(seat.chat.edits()) if one.decision.id in touched]
+    return [_edit(one) for one in past if one.fate == "undone" and one.kind in ("fold", "drop", "elide")]
 
 
 def shortened_under(
@@ -520,8 +570,13 @@ def next_request(seat: Seat, asked: Inquiry) -> Any:
     return seat.chat.preview()
 
 
-def export(desk: Desk, asked: Inquiry) -> bytes:
-    """The session as one file of JSON lines, as `fanfold export` writes it."""
-    file = BytesIO()
-    export_session(desk.beside, asked.name, file, tenant=asked.tenant)
-    return file.getvalue()
+def export(desk: Desk, asked: Inquiry) -> Iterator[bytes]:
+    """The session as one file of JSON lines, as `fanfold export` writes it, some at a time."""
+    held, size = list[bytes](), 0
+    for line in export_lines(desk.beside, asked.name, tenant=asked.tenant):
+        held.append(line)
+        size += len(line)
+        if size >= _EXPORTED:
+            yield b"".join(held)
+            held, size = [], 0
+    yield b"".join(held)

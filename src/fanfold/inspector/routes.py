@@ -2,75 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from fanfold.core.errors import BadInput, Covered, FanfoldError, Gone, NotFound, PartlyCovered, StoreFailed
 from fanfold.inspector import changing, looking
-from fanfold.inspector.answer import Denied, HttpAnswer, answer_json
+from fanfold.inspector.answer import Denied, HttpAnswer, HttpDownload, answer_json
 from fanfold.inspector.desk import ONLY_READS, Desk, Seat
 from fanfold.inspector.looking import Inquiry
 from fanfold.inspector.trying import PolicyTrials
 
-Work = Callable[[Seat, Inquiry], Any]
-READS: Mapping[tuple[str, int], Work] = {
-    ("", 0): looking.overview,
-    ("view", 0): looking.view_rows,
-    ("rows", 1): looking.view_row,
-    ("entries", 1): looking.entry,
-    ("edits", 0): looking.list_edits,
-    ("edits", 1): looking.edit,
-    ("requests", 0): looking.list_requests,
-    ("requests", 1): looking.request,
-    ("pictures", 0): looking.pictures,
-    ("bodies", 1): looking.request_body,
-    ("outputs", 0): looking.list_outputs,
-    ("outputs", 1): looking.output,
-    ("grep", 0): looking.grep,
-    ("search", 0): looking.search,
-    ("ledger", 0): looking.ledger,
-    ("next", 0): looking.next_request,
-}
-"""What is read of a session: the word behind its name, and how many more follow."""
-WRITES: Mapping[str, Work] = {
-    **dict.fromkeys(changing.ARGUMENTS, changing.change),
-    "fork": changing.fork,
-    "erase": changing.erase,
-}
-"""What is changed in a session."""
+
+class Sources(msgspec.Struct, frozen=True, kw_only=True):
+    """What questions are answered from."""
+
+    desk: Desk
+    trials: PolicyTrials
+    about: Callable[[], Any]
+    health: Callable[[], Any] | None
+    """The figures of a gateway, for whoever may see them."""
 
 
-def answer_trial(desk: Desk, trials: PolicyTrials, asked: Inquiry, verb: str) -> HttpAnswer:
+Work = Callable[[Sources, Inquiry], Any]
+
+
+def _of_session(work: Callable[[Seat, Inquiry], Any]) -> Work:
+    """Look at a session."""
+    return lambda at, asked: at.desk.use(asked.tenant, asked.name, lambda seat: work(seat, asked))
+
+
+def _change(work: Callable[[Seat, Inquiry], Any]) -> Work:
+    """Change a session, or tell what that would do."""
+
+    def change(at: Sources, asked: Inquiry) -> Any:
+        if not at.desk.write and not asked.body.get("dry_run"):
+            raise Denied(403, ONLY_READS)
+        return at.desk.use(asked.tenant, asked.name, lambda seat: work(seat, asked))
+
+    return change
+
+
+def _of_trials(verb: str) -> Work:
     """List the trials of a session, begin one or cancel one; none of that changes the session."""
-    if "dry_run" in asked.body:
-        raise BadInput("A trial changes nothing, so there is no dry run of it.")
-    work = {"trials": trials.list, "try": trials.start, "cancel": trials.cancel}[verb]
-    return answer_json(desk.use(asked.tenant, asked.name, lambda seat: work(seat, asked)))
+
+    def work(at: Sources, asked: Inquiry) -> Any:
+        if "dry_run" in asked.body:
+            raise BadInput("A trial changes nothing, so there is no dry run of it.")
+        told = getattr(at.trials, verb)
+        return at.desk.use(asked.tenant, asked.name, lambda seat: told(seat, asked))
+
+    return work
 
 
-def answer_read(desk: Desk, asked: Inquiry, words: tuple[str, ...]) -> HttpAnswer:
-    """Answer a GET on a session: `words` is what stands behind its name in the path."""
-    if words == ("export",):
-        name = "".join(sign if sign.isalnum() or sign in "-_." else "-" for sign in asked.name)
-        header = f'attachment; filename="{name.encode("ascii", "replace").decode()}.jsonl"'
-        body = looking.export(desk, asked)
-        return HttpAnswer(200, body, "application/x-ndjson", [(b"content-disposition", header.encode())])
-    work = READS.get((words[0] if words else "", len(words[1:])))
-    if work is None:
+def _health(at: Sources, asked: Inquiry) -> Any:
+    if at.health is None:
         raise Denied(404, "There is nothing here by this name.")
-    given = Inquiry(tenant=asked.tenant, name=asked.name, rest=words[1:], query=asked.query)
-    return answer_json(desk.use(asked.tenant, asked.name, lambda seat: work(seat, given)))
+    return at.health()
 
 
-def answer_write(desk: Desk, asked: Inquiry, words: tuple[str, ...]) -> HttpAnswer:
-    """Answer a POST on a session."""
-    work = WRITES.get(words[0]) if len(words) == 1 else None
-    if work is None:
-        raise Denied(404, "There is no change by this name.")
-    if not desk.write and not asked.body.get("dry_run"):
-        raise Denied(403, ONLY_READS)
-    given = Inquiry(tenant=asked.tenant, name=asked.name, rest=words, body=asked.body)
-    return answer_json(desk.use(asked.tenant, asked.name, lambda seat: work(seat, given)))
+def _export(at: Sources, asked: Inquiry) -> HttpDownload:
+    pieces = looking.export(at.desk, asked)
+    first = next(pieces)  # it is not there, or it begins
+    return HttpDownload(f"{asked.name}.jsonl", first, pieces)
+
+
+READS: Mapping[str, Work] = {
+    "about": lambda at, asked: at.about(),
+    "health": _health,
+    "sessions": lambda at, asked: looking.list_sessions(at.desk, asked),
+    "search": lambda at, asked: looking.search_all(at.desk, asked),
+    "sessions/{name}": _of_session(looking.overview),
+    "sessions/{name}/view": _of_session(looking.view_rows),
+    "sessions/{name}/rows/{id}": _of_session(looking.view_row),
+    "sessions/{name}/entries/{id}": _of_session(looking.entry),
+    "sessions/{name}/edits": _of_session(looking.list_edits),
+    "sessions/{name}/edits/{id}": _of_session(looking.edit),
+    "sessions/{name}/requests": _of_session(looking.list_requests),
+    "sessions/{name}/requests/{n}": _of_session(looking.request),
+    "sessions/{name}/pictures": _of_session(looking.pictures),
+    "sessions/{name}/bodies/{n}": _of_session(looking.request_body),
+    "sessions/{name}/outputs": _of_session(looking.list_outputs),
+    "sessions/{name}/outputs/{ref}": _of_session(looking.output),
+    "sessions/{name}/grep": _of_session(looking.grep),
+    "sessions/{name}/search": _of_session(looking.search),
+    "sessions/{name}/ledger": _of_session(looking.ledger),
+    "sessions/{name}/next": _of_session(looking.next_request),
+    "sessions/{name}/trials": _of_trials("list"),
+    "sessions/{name}/export": _export,
+}
+"""What is read."""
+WRITES: Mapping[str, Work] = {
+    **{f"sessions/{{name}}/{verb}": _change(changing.change) for verb in changing.ARGUMENTS},
+    "sessions/{name}/fork": _change(changing.fork),
+    "sessions/{name}/erase": _change(changing.erase),
+    "sessions/{name}/try": _of_trials("start"),
+    "sessions/{name}/cancel": _of_trials("cancel"),
+}
+"""What is changed."""
+
+
+def _shape(path: str) -> str:
+    return re.sub(r"{\w+}", "{}", path)
+
+
+_TABLES = {
+    method: {_shape(path): work for path, work in table.items()}
+    for method, table in (("GET", READS), ("POST", WRITES))
+}
+
+
+def find_work(method: str, words: Sequence[str]) -> Work:
+    """What answers this path; its second word is a session's name, and the fourth is what is looked at there."""
+    if method not in _TABLES:
+        raise Denied(405, "The API is read with GET and changed with POST.")
+    shape = "/".join("{}" if at in (1, 3) else word for at, word in enumerate(words))
+    work = _TABLES[method].get(shape)
+    if work is None or "" in words:
+        raise Denied(404, "There is nothing here by this name.")
+    return work
+
+
+def answer(work: Work, at: Sources, asked: Inquiry) -> HttpAnswer | HttpDownload:
+    """Do the work; what it returns becomes JSON."""
+    found = work(at, asked)
+    return found if isinstance(found, HttpDownload) else answer_json(found)
 
 
 def status_of(error: FanfoldError) -> int:

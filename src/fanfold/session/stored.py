@@ -131,6 +131,13 @@ def calls_of(chat: Verbs) -> dict[str, Call]:
     return {call.id: call for message in said if message is not None for call in message.calls}
 
 
+def head_ahead(chat: Verbs) -> str | None:
+    """The entry that `forward` goes to; None where there is no rewind to go forward from."""
+    state = chat._state
+    state.read_whole()
+    return next((id for id in reversed(state.log.behind) if id not in state.depth), None)
+
+
 def count_erasures(chat: Verbs) -> int:
     """How often something was erased here: what was made from a session before that may quote it."""
     chat._state.read_whole()

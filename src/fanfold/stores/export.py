@@ -30,10 +30,15 @@ _AT_HAND = 16
 def export_session(store: Store | str, name: str, file: BinaryIO, *, tenant: str = "default") -> int:
     """Write a session to a file; returns how many lines it took."""
     count = 0
-    for line in _Export(open_store(store), name, tenant).lines():
-        file.write(line + b"\n")
+    for line in export_lines(open_store(store), name, tenant=tenant):
+        file.write(line)
         count += 1
     return count
+
+
+def export_lines(store: Store, name: str, *, tenant: str = "default") -> Iterator[bytes]:
+    """The lines of the file, each with its end."""
+    return (line + b"\n" for line in _Export(store, name, tenant).lines())
 
 
 class _Export:

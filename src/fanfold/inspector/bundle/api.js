@@ -4,6 +4,12 @@ export const place = { tenant: "", visitor: "" };
 
 function address(path, query) {
   const told = { ...query, ...(place.tenant ? { tenant: place.tenant } : {}) };
+  // A browser takes . and .. for folders: a session that is called so is named behind the ?.
+  const folder = /^sessions\/(\.\.?)(?=\/|$)/.exec(path);
+  if (folder) {
+    told.name = folder[1];
+    path = "sessions/_" + path.slice(folder[0].length);
+  }
   const words = new URLSearchParams(told).toString();
   return ROOT + path + (words ? "?" + words : "");
 }
@@ -64,8 +70,7 @@ async function hear(reader, heard) {
 }
 
 // The first event comes at once: what changed before the stream began is seen as well.
-export function watch(name, heard) {
-  const path = address("events", name ? { session: name } : {});
+function open(path, heard) {
   if (place.visitor) {
     const stop = new AbortController();
     listen(path, heard, stop);
@@ -74,4 +79,20 @@ export function watch(name, heard) {
   const source = new EventSource(path);
   source.onmessage = heard;
   return () => source.close();
+}
+
+// A browser opens six connections to a host, over all tabs. So a tab listens only while somebody can see it.
+export function watch(name, heard) {
+  const path = address("events", name ? { session: name } : {});
+  let close = null;
+  const look = () => {
+    if (!document.hidden) close ??= open(path, heard);
+    else if (close) close = close();
+  };
+  document.addEventListener("visibilitychange", look);
+  look();
+  return () => {
+    document.removeEventListener("visibilitychange", look);
+    close?.();
+  };
 }

@@ -1,7 +1,7 @@
 // The page: which screen is shown, what is heard from the server, and what was just done.
 import { html, render, useState, useEffect, useCallback, useRef } from "./vendor/htm-preact.js";
 import { ask, enter, place, tell, watch } from "./api.js";
-import { Live, Proposal, to } from "./parts.js";
+import { Live, Proposal, plain, to } from "./parts.js";
 import { Sessions } from "./sessions.js";
 import { Now, Recorded } from "./now.js";
 import { Hidden, Edit } from "./hidden.js";
@@ -10,11 +10,16 @@ import { Outputs } from "./outputs.js";
 import { Try } from "./try.js";
 import { Health } from "./health.js";
 
-const SCREENS = [["now", "Now"], ["hidden", html`<span class="less">What is </span>not shown`], ["time", "Time line"], ["outputs", "Outputs"], ["try", "Try a policy"]];
+const SCREENS = [["now", "Now"], ["hidden", html`<span class="less">What is </span>not shown`], ["time", "Time line"], ["outputs", "Outputs"],
+  ["try", "Try a policy"]];
 const SEEN_EVERY = 400; // milliseconds between two looks at a session that changes all the time
 
+function decode(word) {
+  try { return decodeURIComponent(word); } catch { return word; }
+}
+
 function readAddress() {
-  const words = location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+  const words = location.hash.replace(/^#\/?/, "").split("/").map(decode);
   if (words[0] === "s") return { name: words[1], screen: words[2] || "now", rest: words.slice(3) };
   return { name: "", screen: words[0] === "health" ? "health" : "sessions", rest: [] };
 }
@@ -27,6 +32,7 @@ function Screen({ at }) {
     case "try": return html`<${Try} key=${at.name} name=${at.name} />`;
     case "message": return html`<${Recorded} key=${one} name=${at.name} id=${one} />`;
     case "hidden": return html`<${Hidden} key=${at.name} name=${at.name} />`;
+    case "search": return html`<${Now} key=${at.name + one} name=${at.name} wanted=${one} />`;
     case "edit": return html`<${Edit} key=${one} name=${at.name} id=${one} />`;
     case "request": return html`<${Request} key=${one} name=${at.name} at=${one} />`;
     case "time": return html`<${TimeLine} key=${at.name} name=${at.name} at=${one} />`;
@@ -35,7 +41,7 @@ function Screen({ at }) {
   }
 }
 
-const BELONGS = { edit: "hidden", message: "hidden", request: "time" };
+const BELONGS = { edit: "hidden", message: "hidden", request: "time", search: "now" };
 
 function Page() {
   const [at, setAt] = useState(readAddress());
@@ -59,24 +65,25 @@ function Page() {
       return now;
     });
     window.addEventListener("hashchange", moved);
-    ENTERED.then(() => ask("about")).then((told) => { place.tenant = place.tenant || told.tenants[0]; setAbout(told); }, (failed) => setError(failed.message));
+    ENTERED.then(() => ask("about")).then((told) => { place.tenant = place.tenant || told.tenants[0]; setAbout(told); },
+      (failed) => setError(failed.message));
     return () => window.removeEventListener("hashchange", moved);
   }, []);
   useEffect(() => (about ? watch(at.name, refresh) : undefined), [at.name, about, place.tenant]);
   useEffect(() => { document.title = (at.name ? at.name + " · " : "") + "fanfold inspector"; }, [at.name]);
-  useEffect(() => {
-    if (!toast) return undefined;
-    const timer = setTimeout(() => setToast(null), 12000);
-    return () => clearTimeout(timer);
-  }, [toast]);
   const done = (what) => {
+    if (what.verb === "erase" && at.screen === "message") location.hash = to(what.name, "now");
     refresh();
     setToast(what);
     if (what.verb === "fork") location.hash = to(what.made.session, "now");
   };
   const takeBack = async () => {
     setToast(null);
-    try { for (const [verb, fields] of toast.back) await tell(toast.name, verb, fields); refresh(); } catch (failed) { setToast({ failed: failed.message }); }
+    try {
+      for (const [verb, fields] of toast.back) await tell(toast.name, verb, fields);
+      setToast({ did: "Undone" });
+      refresh();
+    } catch (failed) { setToast({ failed: failed.message }); }
   };
   if (error) return html`<main><section><h1>The inspector is closed to you</h1><p role="alert">${error}</p></section></main>`;
   if (!about) return html`<p class="wait">Loading …</p>`;
@@ -85,15 +92,21 @@ function Page() {
     <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.querySelector("main").focus(); }}>Skip to the content</a>
     <header class="top"><div>
       <a class="brand" href="#/"><img src="/inspector/icon.svg" alt="" />fanfold</a>
-      ${at.name ? html`<a class="up less" href="#/">All sessions</a><span class="crumb">${at.name}</span>` : html`<span class="faint">${about.title}</span>`}
-      <span class="state">${about.write ? "changes are offered" : "read only"}</span>
-      ${about.tenants.length > 1 ? html`<select aria-label="Tenant" value=${place.tenant} onChange=${(e) => { place.tenant = e.target.value; location.hash = "#/"; refresh(); }}>${about.tenants.map((one) => html`<option value=${one}>${one}</option>`)}</select>` : null}
-      ${at.name ? html`<nav aria-label="Screens">${SCREENS.map(([id, title]) => html`<a key=${id} href=${to(at.name, id)} aria-current=${id === shown ? "page" : null}>${title}</a>`)}</nav>`
-        : about.health ? html`<nav aria-label="Screens"><a href="#/" aria-current=${shown === "sessions" ? "page" : null}>Sessions</a><a href="#/health" aria-current=${shown === "health" ? "page" : null}>Health</a></nav>` : null}
+      ${at.name ? html`<a class="up less" href="#/">All sessions</a><span class="crumb">${plain(at.name)}</span>`
+        : html`<span class="faint">${about.title}</span>`}
+      <span class="state">${about.write ? "you can make changes" : "read only"}</span>
+      ${about.tenants.length > 1 ? html`<select aria-label="Tenant" value=${place.tenant} onChange=${(e) => { place.tenant = e.target.value;
+        location.hash = "#/"; refresh(); }}>${about.tenants.map((one) => html`<option value=${one}>${one}</option>`)}</select>` : null}
+      ${at.name ? html`<nav aria-label="Screens">${SCREENS.map(([id, title]) => html`<a key=${id} href=${to(at.name, id)} aria-current=${id === shown
+        ? "page" : null}>${title}</a>`)}</nav>`
+        : about.health ? html`<nav aria-label="Screens"><a href="#/" aria-current=${shown === "sessions" ? "page" : null}>Sessions</a>
+          <a href="#/health" aria-current=${shown === "health" ? "page" : null}>Health</a></nav>` : null}
     </div></header>
     <main id="main" tabindex="-1"><${Screen} at=${at} /></main>
     ${proposal ? html`<${Proposal} proposal=${proposal} close=${() => propose(null)} done=${done} />` : null}
-    <div aria-live="polite">${toast ? html`<div class="toast" role="status"><span>${toast.failed || "Done: " + toast.title}</span>${toast.back ? html`<button onClick=${takeBack}>Take it back</button>` : null}</div>` : null}</div>
+    <div aria-live="polite">${toast ? html`<div class="toast" role="status"><span>${plain(toast.failed || toast.did)}</span>
+      <span class="buttons">${toast.back ? html`<button onClick=${takeBack}>Undo</button>` : null}
+      <button onClick=${() => setToast(null)} aria-label="Close this message">✕</button></span></div>` : null}</div>
   <//>`;
 }
 

@@ -16,13 +16,24 @@ export function Outputs({ name, chosen }) {
   const all = asked.value;
   return html`<h1>${many(all.length, "output")}, ${bytes(all.reduce((sum, one) => sum + one.size, 0))}</h1>
     <p class="lead">Each is kept whole, whatever the model sees of it.</p>
-    <section><form class="search" role="search" onSubmit=${search}><input type="search" aria-label=${chosen ? "Search " + chosen + " by a pattern" : "Search all outputs by a pattern"} placeholder=${(chosen ? "Search " + chosen : "Search all outputs") + ", for example Traceback|Error"} value=${pattern} onInput=${(e) => setPattern(e.target.value)} /><button class="quiet">Search</button></form>
-      ${hits ? hits.error ? html`<p class="alarm" role="alert">${hits.error}</p>` : html`<p class="remark" role="status">${hits.length ? many(hits.length, "line") + " found" : "No line was found."}</p>${hits.slice(0, 100).map((hit) => html`<div class="line"><b>${hit.ref}:${number(hit.line)}</b><span>${plain(hit.text).slice(0, 300)}</span></div>`)}` : null}
+    <section><form class="search" role="search" onSubmit=${search}><input type="search" aria-label=${chosen ? "Search " + chosen + " by a pattern"
+      : "Search all outputs by a pattern"} placeholder=${(chosen ? "Search " + chosen : "Search all outputs")
+        + ", for example Traceback|Error"} value=${pattern} onInput=${(e) => setPattern(e.target.value)} /><button class="quiet">Search</button></form>
+      ${hits ? hits.error ? html`<p class="alarm" role="alert">${hits.error}</p>`
+        : html`<p class="remark" role="status">${hits.length ? many(hits.length, "line") + " found" : "No line was found."}</p>
+          ${hits.slice(0, 100).map((hit) => html`<div class="line"><b>${hit.ref}:${number(hit.line)}</b><span>${plain(hit.text).slice(0, 300)}</span>
+            </div>`)}` : null}
     </section>
     <div class="halves reading">
-      <section><h2>All outputs</h2><div class="wide"><table><thead><tr><th scope="col">Reference</th><th scope="col">What it is</th><th scope="col" class="n">Size</th><th scope="col" class="n less">Lines</th></tr></thead><tbody>
-        ${all.slice(0, 500).map((one) => html`<tr key=${one.ref}><td><a href=${to(name, "outputs", one.ref)} aria-current=${one.ref === chosen ? "true" : null}>${one.ref}</a></td><td class="what">${one.answers ? html`<span class="done">${plain(one.answers)}</span>` : one.ref.startsWith("m") ? "What a summary stands for" : null} ${one.media === "text/plain" ? null : html`<small>${one.media}</small>`}</td><td class="n">${bytes(one.size)}</td><td class="n less">${number(one.lines)}</td></tr>`)}</tbody></table></div>
-        ${all.length > 500 ? html`<p class="remark">The newest 500 are listed.</p>` : null}${all.length ? null : html`<p class="remark">No tool gave anything back yet.</p>`}</section>
+      <section><h2>All outputs</h2><div class="wide"><table><thead>
+        <tr><th scope="col">Reference</th><th scope="col">What it is</th><th scope="col" class="n">Size</th><th scope="col" class="n less">Lines</th></tr>
+          </thead><tbody>
+        ${all.slice(0, 500).map((one) => html`<tr key=${one.ref}><td><a href=${to(name, "outputs", one.ref)} aria-current=${one.ref === chosen ? "true"
+          : null}>${one.ref}</a></td><td class="what">${one.answers ? html`<span class="done">${plain(one.answers)}</span>` : one.ref.startsWith("m")
+            ? "What a summary stands for" : null} ${one.media === "text/plain" ? null : html`<small>${one.media}</small>`}</td>
+              <td class="n">${bytes(one.size)}</td><td class="n less">${number(one.lines)}</td></tr>`)}</tbody></table></div>
+        ${all.length > 500 ? html`<p class="remark">The newest 500 are listed.</p>` : null}${all.length ? null
+          : html`<p class="remark">No tool gave anything back yet.</p>`}</section>
       ${chosen ? html`<${One} key=${chosen} name=${name} id=${chosen} />` : html`<section><p class="remark">Choose an output to read it.</p></section>`}
     </div>`;
 }
@@ -33,6 +44,9 @@ function One({ name, id }) {
   const one = asked.value;
   const fetchPage = (offset, limit) => ask(session(name, "outputs/" + encodeURIComponent(id)), { offset: offset + 1, limit }).then((found) => found.lines);
   return html`<section class="lines" aria-label=${"Output " + id}><h2>${id}: ${bytes(one.size)}, ${many(one.total, "line")}</h2>
-    ${one.src ? html`<div class="message"><img src=${one.src} alt=${"Output " + id} /></div>` : one.lines.length ? html`<${LongList} name=${"Lines of " + id} total=${one.total} high=${20} mark=${id} fetchPage=${fetchPage} row=${(line, at) => html`<div class="line"><b>${at + 1}</b><span>${plain(line)}</span></div>`} />` : html`<p class="remark">It is ${one.media} and cannot be read as lines.</p>`}
+    ${one.src ? html`<div class="message"><img src=${one.src} alt=${"Output " + id} /></div>` : one.lines.length
+      ? html`<${LongList} name=${"Lines of " + id} total=${one.total} high=${20} mark=${id} fetchPage=${fetchPage} row=${(line,
+        at) => html`<div class="line"><b>${at + 1}</b><span>${plain(line)}</span></div>`} />`
+          : html`<p class="remark">It is ${one.media} and cannot be read as lines.</p>`}
   </section>`;
 }

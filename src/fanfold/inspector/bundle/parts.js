@@ -31,9 +31,14 @@ export function ago(time) {
   return new Date(time * 1000).toLocaleDateString("en", { day: "numeric", month: "short", year: "numeric" });
 }
 export const clock = (time) => (time ? new Date(time * 1000).toLocaleString("en", { dateStyle: "medium", timeStyle: "short" }) : "");
-// Control characters are made visible; nothing that an output says is ever markup.
-export const plain = (text) =>
-  text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]/g, (c) => String.fromCharCode(c === "\u007f" ? 0x2421 : 0x2400 + c.charCodeAt(0)));
+// Control characters, and those that turn the direction of what follows, are made visible; nothing is ever markup.
+const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+function visible(sign) {
+  const code = sign.charCodeAt(0);
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  return code === 0x7f ? "␡" : "⟨U+" + code.toString(16).toUpperCase().padStart(4, "0") + "⟩";
+}
+export const plain = (text) => text.replace(CONTROLS, visible);
 
 export function useAsk(path, query = {}) {
   const { tick } = useContext(Live);
@@ -84,7 +89,8 @@ export const Wait = ({ of }) =>
 export const Chip = ({ kind }) => html`<span class="chip ${hue(kind)}"><i></i>${label(kind)}</span>`;
 
 export function Bar({ share, kind, title }) {
-  return html`<span class="bar ${kind || "hue1"}" title=${title || ""}><b style=${{ width: Math.min(100, Math.max(share > 0 ? 1 : 0, share * 100)) + "%" }}></b></span>`;
+  return html`<span class="bar ${kind || "hue1"}" title=${title || ""}>
+    <b style=${{ width: Math.min(100, Math.max(share > 0 ? 1 : 0, share * 100)) + "%" }}></b></span>`;
 }
 
 export function Picture({ picture, room, tokens }) {
@@ -92,12 +98,14 @@ export function Picture({ picture, room, tokens }) {
   const all = Math.max(room || 0, tokens, 1);
   let at = 0;
   return html`<figure class="window">
-    <svg viewBox="0 0 1000 54" preserveAspectRatio="none" role="img" aria-label=${"What fills the window: " + kinds.map(([k, n]) => label(k) + " " + number(n)).join(", ")}>
+    <svg viewBox="0 0 1000 54" preserveAspectRatio="none" role="img" aria-label=${"What fills the window: "
+      + kinds.map(([k, n]) => label(k) + " " + number(n)).join(", ")}>
       <rect class="free" x="0" y="0" width="1000" height="54" rx="6" />
       ${kinds.map(([kind, n]) => {
         const x = (at / all) * 1000;
         at += n;
-        return html`<rect key=${kind} class="part ${hue(kind)} ${kind}" x=${x} y="0" width=${Math.max(1, (n / all) * 1000 - 1.5)} height="54"><title>${label(kind)}: ${number(n)} tokens</title></rect>`;
+        return html`<rect key=${kind} class="part ${hue(kind)} ${kind}" x=${x} y="0" width=${Math.max(1, (n / all) * 1000 - 1.5)} height="54">
+          <title>${label(kind)}: ${number(n)} tokens</title></rect>`;
       })}
     </svg>
     <figcaption class="legend">
@@ -120,7 +128,7 @@ function useHeight(ref) {
 
 // Only the rows that can be seen are in the page, whatever their number; pages of them are fetched as they are needed.
 export const PAGE = 100;
-export function LongList({ total, high, fetchPage, mark, row, name, empty, chosen }) {
+export function LongList({ total, high, fetchPage, mark, row, name, empty, chosen, goal }) {
   const box = useRef(null);
   const [top, setTop] = useState(0);
   const [pages, setPages] = useState({});
@@ -150,6 +158,14 @@ export function LongList({ total, high, fetchPage, mark, row, name, empty, chose
       }), () => { delete wanted.current[key]; });
     }
   }, [first, last, mark]);
+  // What was asked for elsewhere is brought into sight, once.
+  useEffect(() => {
+    const view = box.current;
+    if (!view || goal === null || goal === undefined) return;
+    if (goal * high < seen || (goal + 1) * high > seen + view.clientHeight) view.scrollTop = ((goal - 2) * high) / scale;
+    const y = view.getBoundingClientRect().top + goal * high - view.scrollTop * scale;
+    if (y < 60 || y + high > innerHeight) window.scrollBy(0, y - innerHeight / 2);
+  }, [goal]);
   const move = (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const now = event.target.closest("[data-at]");
@@ -165,34 +181,44 @@ export function LongList({ total, high, fetchPage, mark, row, name, empty, chose
   const shown = [];
   for (let at = first; at < last; at += 1) {
     const value = pages[Math.floor(at / SIZE)]?.[at % SIZE];
-    shown.push(html`<li key=${at} data-at=${at} aria-setsize=${total} aria-posinset=${at + 1} class=${value && chosen && chosen(value) ? "chosen" : ""} style=${{ transform: "translateY(" + (at * high - seen + top) + "px)", height: high + "px" }}>${value !== undefined ? row(value, at) : html`<span class="dim">…</span>`}</li>`);
+    shown.push(html`<li key=${at} data-at=${at} aria-setsize=${total} aria-posinset=${at + 1} class=${value && chosen && chosen(value) ? "chosen"
+      : ""} style=${{ transform: "translateY(" + (at * high - seen + top) + "px)", height: high + "px" }}>${value !== undefined ? row(value, at)
+        : html`<span class="dim">…</span>`}</li>`);
   }
   if (!total) return html`<p class="remark">${empty || "There is nothing here."}</p>`;
-  return html`<div class="long" tabindex="0" role="group" aria-label=${name} ref=${box} onScroll=${(event) => setTop(event.currentTarget.scrollTop)} onKeyDown=${move} style=${{ height: Math.min(total * high + 2, 640) + "px" }}>
+  return html`<div class="long" tabindex="0" role="group" aria-label=${name} ref=${box} onScroll=${(event) => setTop(event.currentTarget.scrollTop)}
+    onKeyDown=${move} style=${{ height: Math.min(total * high + 2, 640) + "px" }}>
     <ul aria-label=${name} style=${{ height: span + "px" }}>${shown}</ul>
   </div>`;
 }
 
 function Words({ part, name }) {
   const cut = part.length > part.text.length;
-  return html`<pre dir="auto" tabindex="0">${plain(part.text)}${cut ? html`<span class="more"> … ${number(part.length - part.text.length)} more characters${part.ref ? html`: <a href=${to(name, "outputs", part.ref)}>see all of it</a>` : ""}</span>` : null}</pre>`;
+  return html`<pre dir="auto" tabindex="0">${plain(part.text)}${cut
+    ? html`<span class="more"> … ${number(part.length - part.text.length)} more characters${part.ref
+      ? html`: <a href=${to(name, "outputs", part.ref)}>see all of it</a>` : ""}</span>` : null}</pre>`;
 }
 
 function Part({ part, name }) {
   switch (part.type) {
     case "text": return html`<${Words} part=${part} name=${name} />`;
     case "thinking": return html`<div class="part"><small>thinking${part.signed ? ", signed" : ""}</small><${Words} part=${part} name=${name} /></div>`;
-    case "call": return html`<div class="part"><small>calls <b>${part.name}</b></small><${Words} part=${part} name=${name} /></div>`;
-    case "result": return html`<div class="part"><small>answers ${part.answers ? html`<b>${plain(part.answers)}</b>` : html`<code>${part.call}</code>`}${part.error ? html` <b class="alarm">error</b>` : ""}${part.ref ? html` · <a href=${to(name, "outputs", part.ref)}>output ${part.ref}</a>` : ""}</small>
+    case "call": return html`<div class="part"><small>calls <b>${plain(part.name)}</b></small><${Words} part=${part} name=${name} /></div>`;
+    case "result": return html`<div class="part"><small>answers ${part.answers ? html`<b>${plain(part.answers)}</b>`
+      : html`<code>${part.call}</code>`}${part.error ? html` <b class="alarm">error</b>` : ""}${part.ref
+        ? html` · <a href=${to(name, "outputs", part.ref)}>output ${part.ref}</a>` : ""}</small>
       ${part.parts.map((one) => html`<${Part} part=${{ ...one, ref: part.ref }} name=${name} />`)}</div>`;
-    case "image": return html`<div class="part"><small>image ${part.media || ""}</small>${part.src ? html`<img src=${part.src} alt="An image of the conversation" />` : html`<pre>${part.url || "It cannot be shown here."}</pre>`}</div>`;
-    case "document": return html`<div class="part"><small>document ${part.name || ""} ${part.media || ""}</small><${Words} part=${part} name=${name} /></div>`;
+    case "image": return html`<div class="part"><small>image ${part.media || ""}</small>${part.src
+      ? html`<img src=${part.src} alt="An image of the conversation" />` : html`<pre>${part.url || "It cannot be shown here."}</pre>`}</div>`;
+    case "document": return html`<div class="part"><small>document ${part.name || ""} ${part.media || ""}</small><${Words} part=${part} name=${name} />
+      </div>`;
     default: return html`<div class="part"><small>${part.type}</small><${Words} part=${part} name=${name} /></div>`;
   }
 }
 
 export const Message = ({ message, name }) =>
-  html`<div class="message">${message.parts.map((part) => html`<${Part} part=${part} name=${name} />`)}${message.parts.length ? null : html`<p class="remark">It has no words.</p>`}</div>`;
+  html`<div class="message">${message.parts.map((part) => html`<${Part} part=${part} name=${name} />`)}${message.parts.length ? null
+    : html`<p class="remark">It has no words.</p>`}</div>`;
 
 export const to = (name, ...rest) => "#/s/" + [name, ...rest].map(encodeURIComponent).join("/");
 
@@ -209,7 +235,7 @@ const BACK = {
 
 export function useChange(name) {
   const { propose } = useContext(Live);
-  return (verb, fields, title, button) => propose({ name, verb, fields, title, button });
+  return (verb, fields, title, button, did) => propose({ name, verb, fields, title, button, did });
 }
 
 export function Proposal({ proposal, close, done }) {
@@ -220,7 +246,7 @@ export function Proposal({ proposal, close, done }) {
   const [error, setError] = useState("");
   const [typed, setTyped] = useState("");
   const [reason, setReason] = useState("");
-  const { name, verb, title, button } = proposal;
+  const { name, verb, title, button, did } = proposal;
   const fields = verb === "erase" ? { ...proposal.fields, reason: reason || "asked for" } : proposal.fields;
   useEffect(() => {
     box.current.showModal();
@@ -231,22 +257,25 @@ export function Proposal({ proposal, close, done }) {
     if (busy.current) return;
     busy.current = true;
     try {
-      const made = await tell(name, verb, { ...fields, ...(verb === "erase" ? { sentence: typed } : {}) });
+      const more = { ...(verb === "erase" ? { sentence: typed } : {}), ...(told.stops ? { anyway: true } : {}) };
+      const made = await tell(name, verb, { ...fields, ...more });
       close();
-      done({ verb, name, title, back: BACK[verb]?.(fields, made.decisions), made });
+      done({ verb, name, did, back: BACK[verb]?.(fields, made.decisions), made });
     } catch (failed) { busy.current = false; setError(failed.message); }
   };
   const ready = told && about.write && (verb !== "erase" || typed === told.sentence);
   return html`<dialog ref=${box} onClose=${close} aria-labelledby="proposal">
     <form onSubmit=${make}>
-      <h2 id="proposal">${title}</h2>
-      ${told ? html`<ul class="says">${told.says.map((line) => html`<li>${line}</li>`)}</ul>` : error ? null : html`<p class="wait" role="status">Looking at what it would do …</p>`}
+      <h2 id="proposal">${plain(title)}</h2>
+      ${told ? html`<ul class="says">${told.says.map((line) => html`<li>${plain(line)}</li>`)}</ul>` : error ? null
+        : html`<p class="wait" role="status">Looking at what it would do …</p>`}
       ${verb === "erase" && told ? html`<label>Why <input value=${reason} onInput=${(e) => setReason(e.target.value)} /></label>
         <label>Type <code>${told.sentence}</code> <input value=${typed} onInput=${(e) => setTyped(e.target.value)} /></label>` : null}
       ${error ? html`<p class="alarm" role="alert">${error}</p>` : null}
-      ${about.write ? null : html`<p class="remark">Nothing can be changed here: the inspector was started without <code>--write</code>.</p>`}
-      <div class="buttons"><button type="button" class="quiet" onClick=${() => box.current.close()}>Leave it</button>
-      <button type="submit" class=${verb === "erase" ? "danger" : ""} disabled=${!ready}>${button}</button></div>
+      ${about.write ? null : html`<p class="remark">You can only look here: the inspector was started without <code>--write</code>.</p>`}
+      <div class="buttons"><button type="button" class="quiet" onClick=${() => box.current.close()}>Cancel</button>
+      <button type="submit" class=${verb === "erase" || told?.stops ? "danger" : ""} disabled=${!ready}>${button}${told?.stops ? " anyway"
+        : ""}</button></div>
     </form>
   </dialog>`;
 }

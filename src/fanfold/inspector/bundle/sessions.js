@@ -1,7 +1,7 @@
 // All sessions of a tenant: how full each window is, what it cost, and who came from whom. And a search over everything.
 import { html, useState } from "./vendor/htm-preact.js";
 import { ask } from "./api.js";
-import { Bar, Marked, Wait, ago, dollars, many, number, percent, to, useAsk, useNewest } from "./parts.js";
+import { Bar, Marked, Wait, ago, dollars, many, number, percent, plain, to, useAsk, useNewest } from "./parts.js";
 
 const STEP = 100;
 
@@ -24,7 +24,9 @@ const tone = (fill) => (fill > 0.85 ? "hue5" : fill > 0.6 ? "hue2" : "hue3");
 
 function Cost({ one }) {
   const saved = one.unmanaged && one.cost !== null ? 1 - one.cost / one.unmanaged : 0;
-  return html`${dollars(one.cost)}${one.unmanaged && saved >= 0.01 ? html`<br /><small title="What it would have cost, about, to send everything each time, with a cache that never misses">${dollars(one.unmanaged)} unmanaged</small>` : null}`;
+  return html`${dollars(one.cost)}${one.unmanaged && saved >= 0.01
+    ? html`<br /><small title="What it would have cost, about, to send everything each time, with a cache that never misses">
+      ${dollars(one.unmanaged)} without fanfold</small>` : null}`;
 }
 
 export function Sessions() {
@@ -46,22 +48,36 @@ export function Sessions() {
     show(words ? ask("search", { words }) : null);
   };
   return html`<h1>${many(sessions.length, "session")}</h1>
-    <p class="lead">${cost ? dollars(cost) + " billed in all, at list prices" + (saved > 0.01 ? "; about " + dollars(total("unmanaged")) + " if everything had been sent each time. " : ". ") : ""}Choose one to see what is in its window, and why.</p>
+    <p class="lead">${cost ? dollars(cost) + " billed in all, at list prices"
+      + (saved > 0.01 ? "; about " + dollars(total("unmanaged")) + " if everything had been sent each time. " : ". ")
+        : ""}Choose one to see what is in its window, and why.</p>
     <section>
-      <form class="search" role="search" onSubmit=${search}><input type="search" aria-label="Find a session by name, client or model; Enter searches everything that was said" placeholder="Find a session, or press Enter to search everything that was ever said" value=${words} onInput=${(e) => { setWords(e.target.value); show(null); }} /><button class="quiet" disabled=${!words}>Search everything</button></form>
+      <form class="search" role="search" onSubmit=${search}><input type="search"
+        aria-label="Find a session by name, client or model; Enter searches everything that was said"
+          placeholder="Find a session, or press Enter to search everything that was ever said" value=${words} onInput=${(e) => { setWords(e.target.value);
+            show(null); }} /><button class="quiet" disabled=${!words}>Search everything</button></form>
       ${found ? html`<${Everywhere} found=${found} words=${words} />` : rows.length ? html`<div class="wide"><table class="list sessions">
-        <thead><tr><th scope="col">Session</th><th scope="col">Window</th><th scope="col" class="n less">Messages</th><th scope="col" class="n less">Requests</th><th scope="col" class="n less">Edits</th><th scope="col" class="n less">From cache</th><th scope="col" class="n">Cost</th><th scope="col" class="less">Last seen</th></tr></thead>
+        <thead><tr><th scope="col">Session</th><th scope="col">Window</th><th scope="col" class="n less">Messages</th>
+          <th scope="col" class="n less">Requests</th><th scope="col" class="n less">Edits</th><th scope="col" class="n less">From cache</th>
+            <th scope="col" class="n">Cost</th><th scope="col" class="less">Last seen</th></tr></thead>
         <tbody>${rows.slice(0, most).map(({ one, depth }) => html`<tr key=${one.name}>
-          <td class=${"depth" + Math.min(depth, 4)}>${depth ? html`<span class="branch" aria-hidden="true">└ </span>` : null}<a href=${to(one.name, "now")}><b>${one.name}</b></a><br /><small>${[depth || one.parent ? "from " + one.parent : "", one.client, one.model].filter(Boolean).join(" · ") || "no model yet"}</small></td>
-          <td class="fill" title="The last request, as a share of the room for it"><${Bar} share=${one.fill} kind=${tone(one.fill)} /><small>${!one.tokens ? "no request yet" : one.room ? percent(one.fill) + " of " + number(one.room) : number(one.tokens) + " tokens"}</small></td>
+          <td class=${"depth" + Math.min(depth, 4)}>${depth ? html`<span class="branch" aria-hidden="true">└ </span>`
+            : null}<a href=${to(one.name, "now")}><b>${plain(one.name)}</b></a><br /><small>${[depth || one.parent ? "from " + one.parent : "", one.client,
+              one.model].filter(Boolean).map(plain).join(" · ") || "no model yet"}</small></td>
+          <td class="fill" title="The last request, as a share of the room for it"><${Bar} share=${one.fill} kind=${tone(one.fill)} /><small>${!one.tokens
+            ? "no request yet" : one.room ? percent(one.fill) + " of " + number(one.room) : number(one.tokens) + " tokens"}</small></td>
           <td class="n less">${number(one.messages)}</td><td class="n less">${number(one.requests)}</td><td class="n less">${number(one.edits)}</td>
-          <td class="n less">${one.prompt ? percent(one.cached_share) : "–"}</td><td class="n"><${Cost} one=${one} /></td><td class="less">${ago(one.seen)}</td>
+          <td class="n less">${one.prompt ? percent(one.cached_share) : "–"}</td><td class="n"><${Cost} one=${one} /></td>
+            <td class="less">${ago(one.seen)}</td>
         </tr>`)}</tbody></table></div>
-        ${rows.length > most ? html`<div class="buttons"><button class="quiet" onClick=${() => setMost(rows.length)}>Show all ${number(rows.length)}</button></div>` : null}` : html`<p class="remark">${sessions.length ? html`No session is called so. Press Enter to search everything that was said.` : "There are no sessions here yet. This page shows them as soon as something is written to the store."}</p>`}
+        ${rows.length > most ? html`<div class="buttons"><button class="quiet" onClick=${() => setMost(rows.length)}>Show all ${number(rows.length)}
+          </button></div>` : null}` : html`<p class="remark">${sessions.length ? "No session has that name. Press Enter to search everything that was said."
+            : "There are no sessions here yet. This page shows them as soon as something is written to the store."}</p>`}
     </section>`;
 }
 
-const SAID = { message: "said", replaced: "said otherwise later", edit: "in an edit", system: "in the system prompt", context: "in context of one request", output: "in an output" };
+const SAID = { message: "said", replaced: "changed later", edit: "in an edit", system: "in the system prompt", context: "in the context of one request",
+  output: "in an output" };
 
 function place(hit) {
   if (hit.ref) return to(hit.session, "outputs", hit.ref);
@@ -73,7 +89,10 @@ function Everywhere({ found, words }) {
   if (found.wait) return html`<p class="wait" role="status">Searching everything …</p>`;
   if (found.error) return html`<p class="alarm" role="alert">${found.error}</p>`;
   const hits = found.hits;
-  return html`<p class="remark" role="status">${hits.length ? many(hits.length, "place") + (found.more ? " and more" : "") + " found, hidden things included" : "Nothing was found."}</p>
-    ${hits.map((hit) => html`<div class="card"><div><div class="meta"><a href=${place(hit)}><b>${hit.session}</b></a><span>${[hit.role, SAID[hit.kind] || hit.kind].filter(Boolean).join(", ")}</span>${hit.ref ? html`<code>${hit.ref}</code>` : null}</div><p class="quote" dir="auto"><${Marked} text=${hit.text} words=${words} /></p></div>
+  return html`<p class="remark" role="status">${hits.length ? many(hits.length, "place") + (found.more ? " and more" : "")
+    + " found, hidden things included" : "Nothing was found."}</p>
+    ${hits.map((hit) => html`<div class="card"><div><div class="meta"><a href=${place(hit)}><b>${plain(hit.session)}</b></a><span>${[hit.role,
+      SAID[hit.kind] || hit.kind].filter(Boolean).join(", ")}</span>${hit.ref ? html`<code>${hit.ref}</code>`
+        : null}</div><p class="quote" dir="auto"><${Marked} text=${hit.text} words=${words} /></p></div>
       <div class="buttons"><a class="button quiet" href=${place(hit)} aria-label=${"Look at it in " + hit.session}>Look</a></div></div>`)}`;
 }
