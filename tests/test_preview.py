@@ -30,6 +30,35 @@ def worked(**options: Any) -> fanfold.Session:
     return chat
 
 
+@pytest.mark.parametrize("verb", ["release", "undo", "rewind", "note"])
+def test_a_preview_leaves_the_last_bill_as_it_was(verb: str) -> None:
+    chat = fanfold.open("run", model="gpt-5.2")
+    chat.say("Watch the disk.")
+    chat.receive(response(replied("I do."), prompt=chat.request().sent.tokens + 3))
+    edit = chat.note("plan", "look on").id
+    chat.undo(edit)
+    chat.say("And now? " * 200)
+    chat.receive(response(replied("I still do."), prompt=chat.request().sent.tokens + 9))
+    if verb == "undo":
+        chat.redo(edit)
+    given = {"release": (edit,), "undo": (edit,), "rewind": (chat.view().rows[0].id,), "note": ("b", "c")}
+    before = chat.view().tokens
+    chat.preview(verb, *given[verb])
+    assert chat.view().tokens == before
+
+
+def test_an_erasure_is_previewed_without_the_bill_that_it_voids() -> None:
+    chat = fanfold.open("run", model="gpt-5.2")
+    chat.say("Watch the disk.")
+    for more in (3, 9):
+        chat.say("And now? " * 200)
+        chat.receive(response(replied("I do."), prompt=chat.request().sent.tokens + more))
+    first = chat.view().rows[0].id
+    told = chat.preview("erase", first, "asked for")
+    chat.erase(first, "asked for")
+    assert chat.view().tokens == told.after
+
+
 def test_an_undo_does_what_its_preview_said() -> None:
     chat = worked()
     edit = next(one.decision.id for one in chat.edits() if one.kind == "elide")

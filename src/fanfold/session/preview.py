@@ -43,6 +43,7 @@ def _blank(state: State, name: str, reason: str) -> None:
     calls = {call.id for call in state.log.tree[id].message.calls}
     told = [edit for edit in _placeholders(state) if calls.intersection(_answered(state, edit))]
     state.write(Replaced(id, stub))
+    state.void_bill()  # as an erasure does
     for edit in told:  # a placeholder says what was asked
         text = f"[erased: {reason}; ref={edit.ref}]" if edit.ref is not None else f"[erased: {reason}]"
         state.decide(msgspec.structs.replace(edit, text=text), why="erase")
@@ -136,8 +137,11 @@ def preview(state: State, change: str | None, *args: Any, **kwargs: Any) -> Prev
         raise _Tried
 
     state.check_open()
-    with suppress(_Tried):
-        state.unit(attempt)
+    with state.lock:
+        learned = state.learned
+        with suppress(_Tried):
+            state.unit(attempt)
+        state.learned = learned  # what voided the last bill was taken back
     return found[0]
 
 

@@ -84,7 +84,8 @@ class State:
         """Where the lines of the outputs begin that were last read."""
         self._opening: Opened | None = None
         """What the session was opened with, until that is recorded: with the first thing that is."""
-        self._learned = learned or Learned(exact=self.gauge.exact)
+        self.learned = learned or Learned(exact=self.gauge.exact)
+        """What bills taught about the meter."""
         self._most: tuple[int | None, int | None] = (None, None)
         """The tokens and bytes that the provider takes, where it refused more."""
         self._open_calls: dict[str, Call] = {}
@@ -254,11 +255,6 @@ class State:
     # What fits, and what bills and refusals taught about it
 
     @property
-    def learned(self) -> Learned:
-        """What bills taught about the meter."""
-        return self._learned
-
-    @property
     def most(self) -> tuple[int | None, int | None]:
         """The tokens and bytes that the provider takes, where it refused more."""
         return self._most
@@ -268,7 +264,7 @@ class State:
 
         `edited`: as it is once an edit voids the last bill, which is what the count is corrected by.
         """
-        learned = self._learned.voided() if edited else self._learned
+        learned = self.learned.voided() if edited else self.learned
         key = (repr(max_tokens), learned, self._most)  # a caller's limit may be anything, a list too
         if key not in self._limits:
             if len(self._limits) > 2:  # with the reply that is usual here, without any, and after an edit
@@ -278,13 +274,13 @@ class State:
 
     def teach(self, learned: Learned, most: tuple[int | None, int | None] | None = None) -> None:
         """Keep what a bill or a refusal taught: in this session, and for the next one of the same model."""
-        self._learned, self._most = learned, most or self._most
+        self.learned, self._most = learned, most or self._most
         self.write(Taught(self.terms.model or "", self.terms.meter.name, learned, *self._most))
         self.terms.tenant.learned[self._kind] = learned.inherited()
 
     def void_bill(self) -> None:
         """Something before the end of the view changed: the last bill says nothing about the next request."""
-        self._learned = self._learned.voided()
+        self.learned = self.learned.voided()
 
     @property
     def _kind(self) -> str:
@@ -294,7 +290,7 @@ class State:
         """Start from what this session learned before, else from what others of the same model did."""
         taught, kind = self.log.taught, (self.terms.model or "", self.terms.meter.name)
         if taught and (taught.model, taught.meter) == kind:
-            self._learned = sound(taught.learned, exact=self.gauge.exact).voided()
+            self.learned = sound(taught.learned, exact=self.gauge.exact).voided()
             self._most = (taught.most, taught.most_bytes)
             return
         tenant = self.terms.tenant
@@ -305,7 +301,7 @@ class State:
             found = sound(next(others, Learned()), exact=self.gauge.exact)
             tenant.learned[self._kind] = found.inherited()
         shared: Learned = tenant.learned[self._kind]
-        self._learned = sound(shared, exact=self.gauge.exact)
+        self.learned = sound(shared, exact=self.gauge.exact)
 
     # What is recorded
 
