@@ -84,8 +84,7 @@ class State:
         """Where the lines of the outputs begin that were last read."""
         self._opening: Opened | None = None
         """What the session was opened with, until that is recorded: with the first thing that is."""
-        self.learned = learned or Learned(exact=self.gauge.exact)
-        """What bills taught about the meter."""
+        self.learned = learned or Learned(exact=self.gauge.exact)  # what bills taught about the meter
         self._most: tuple[int | None, int | None] = (None, None)
         """The tokens and bytes that the provider takes, where it refused more."""
         self._open_calls: dict[str, Call] = {}
