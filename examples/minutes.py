@@ -35,7 +35,7 @@ def main() -> None:
             chat.request()
             chat.add({"role": "assistant", "content": f"Noted, point {number}."})
         print(chat.view())
-        print(chat.view().messages[0].text)
+        print(chat.view().messages[1].text)
 
 
 if __name__ == "__main__":
