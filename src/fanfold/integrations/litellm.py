@@ -13,6 +13,7 @@ import copy
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -51,6 +52,7 @@ Body = dict[str, Any]
 _DIALECTS = {"acompletion": "openai.chat", "completion": "openai.chat", "anthropic_messages": "anthropic"}
 _METADATA = ("metadata", "litellm_metadata")
 _KEPT_CALLS = 10_000
+_NUMBERS = count()
 _NOT_REACHED = (
     "litellm.completion() is not reached by fanfold: LiteLLM calls no hook there that could change the messages. "
     "Nothing is shortened. Use litellm.acompletion(), a Router's acompletion() or the proxy."
@@ -68,6 +70,8 @@ class FanfoldLogger(CustomLogger):  # type: ignore[misc, unused-ignore]
 
     def __init__(self, *, store: Store | str | None = None, recall: bool = True, **options: Any) -> None:
         super().__init__()
+        # LiteLLM takes callbacks of one class for the same one, unless a public number or text tells them apart.
+        self.number = next(_NUMBERS)
         errors = (ContextWindowExceededError,)
         self._adapter = Adapter(store, recall=recall, too_long=errors, **options)
         self._under_way: OrderedDict[str, Adapted[Body]] = OrderedDict()

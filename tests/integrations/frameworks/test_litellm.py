@@ -37,7 +37,7 @@ LOOK = {
 @pytest.fixture(autouse=True)
 def _no_callbacks() -> Iterator[None]:
     yield
-    litellm.callbacks = []
+    litellm.logging_callback_manager._reset_all_callbacks()
 
 
 class Loop:
@@ -164,15 +164,20 @@ def test_sub_agents_and_keys_have_sessions_of_their_own(tmp_path: Path) -> None:
     assert names == ["t1", "t1", "t1/a7"]
 
 
-def test_a_stream_that_brings_no_bill_is_recorded_without_one(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("billed", [True, False])
+def test_a_stream_is_recorded_with_its_bill_if_it_has_one_by_a_second_callback_too(
+    billed: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     fold = FanfoldLogger(window=100_000)
-    litellm.callbacks = [fold]
 
     async def main(url: str) -> None:
         given: Any = {"base_url": url, "api_key": "any", "tools": [LOOK], "litellm_session_id": "t1"}
-        stream = await litellm.acompletion(
-            model="openai/gpt-4o", messages=long_history(1), stream=True, **given
-        )
+        given |= {"model": "openai/gpt-4o", "messages": long_history(1)}
+        litellm.callbacks = [FanfoldLogger(window=100_000)]
+        await litellm.acompletion(**given)
+        litellm.callbacks = [fold]
+        told = {"stream_options": {"include_usage": True}} if billed else {}
+        stream = await litellm.acompletion(**given, **told, stream=True)
         assert [chunk async for chunk in stream]
         for _ in range(600):  # LiteLLM tells of a reply behind the caller's back
             async with fold.session("t1") as chat:
@@ -182,10 +187,11 @@ def test_a_stream_that_brings_no_bill_is_recorded_without_one(caplog: pytest.Log
 
     with Provider(Turn("Done.")) as provider:
         asyncio.run(main(provider.openai_base_url))
+        tokens = provider.requests[1].tokens
     with fold.session("t1") as chat:
         assert chat.view().messages[-1].text == "Done."
-        assert chat.stats()["billed_tokens"] == 0
-    assert "billed" not in caplog.text
+        assert chat.stats()["billed_tokens"] == (tokens if billed else 0)
+    assert "tokens for a request" not in caplog.text
 
 
 def test_a_retry_by_the_caller_sends_the_same_bytes_and_records_nothing_twice() -> None:
