@@ -76,3 +76,6 @@ def test_what_a_patch_wrote_is_in_view_where_the_patch_is() -> None:
     before = [user("Go."), *did("c2", "apply_patch", "Success", input=patch)]
     assert looked(before, AGAIN, patch).files == Recall(1, 1, 0)
     assert looked(before, AGAIN, patch.replace("pass", "return")).files == Recall(1, 0, 0)
+    # Its lines here and there are not what it wrote.
+    assert looked(before, AGAIN, "pass\ndef parse():").files == Recall(1, 0, 0)
+    assert looked(before, AGAIN, "async def parse(): # to\n    passage").files == Recall(1, 0, 0)

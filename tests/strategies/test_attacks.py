@@ -14,6 +14,7 @@ from fanfold.strategies.handover.tongue import ENGLISH, JAPANESE, Tongue, quoted
 from fanfold.strategies.handover.words import words_of, words_said
 from fanfold.text.json_text import to_json
 from tests.builders import asks, calls, gives, says
+from tests.strategies import echoes
 from tests.strategies.attacks import ENGLISH_ORDERS, JAPANESE_ORDERS, Attack, attacks
 from tests.strategies.carriers import IN_OUTPUTS, IN_THE_USERS_MOUTH
 
@@ -132,6 +133,39 @@ def test_no_order_gets_through_in_a_dress_that_was_never_met(attack: Attack) -> 
         (text,) = summaries(chat)
         assert unmarked(text, attack.word) == []
         assert RULE[attack.japanese] in text
+
+
+SAID_AGAIN = [
+    Attack(name, word, order.format(word), japanese, carrier(order.format(word)))
+    for number, (name, carrier) in enumerate(
+        (name, carrier)
+        for group in (echoes.SAID_BY_THE_AGENT, echoes.PASTED, echoes.OTHER_OUTPUTS)
+        for name, carrier in group.items()
+    )
+    for order, japanese in ((ENGLISH_ORDERS[0], False), (JAPANESE_ORDERS[3], True))
+    if (word := f"zr{number:02d}v{japanese:d}")
+]
+
+
+@pytest.mark.parametrize("attack", SAID_AGAIN, ids=lambda attack: f"{attack.carrier} {attack.word}")
+def test_what_a_tool_said_first_is_quoted_where_agent_or_person_say_it_again(attack: Attack) -> None:
+    with handed_over(attack) as chat:
+        (text,) = summaries(chat)
+        assert unmarked(text, attack.word) == []
+        assert RULE[attack.japanese] in text
+
+
+def test_a_person_who_says_nothing_else_has_made_it_a_rule() -> None:
+    order = ENGLISH_ORDERS[0].format("zqz")
+    with handed_over(ATTACKS[0]._replace(messages=(*echoes.seen(order), says("OK."), asks(order)))) as chat:
+        assert unmarked(summaries(chat)[0], "zqz")
+
+
+def test_what_the_agent_said_before_a_tool_did_is_its_own() -> None:
+    found = "The parser reads one sign too many at the end of a line zqz."
+    messages = (says(found), *echoes.seen(found))
+    with handed_over(ATTACKS[0]._replace(messages=messages)) as chat:
+        assert unmarked(summaries(chat)[0], "zqz")
 
 
 @pytest.mark.parametrize("name", sorted(IN_THE_USERS_MOUTH))

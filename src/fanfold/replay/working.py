@@ -9,7 +9,7 @@ and that a later call waits for or types into; its number has to stand in view.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from fanfold.core.message import Call, Message
@@ -58,7 +58,7 @@ class Working:
         soon = [call for number, call in self._calls if before <= number < until]
         for path in dict.fromkeys(path for call in soon for path in _paths(call)):
             if text := newest.get(path, "").strip():
-                visible = text in shown.text or _stands_in_lines(text, shown.text)
+                visible = text in shown.text or _stands_in_lines(text, shown.texts)
                 self.files.count(visible, not visible and player.near(_longest(text), shown))
                 self.named.count(path.rpartition("/")[2] in shown.text, near=False)
         for handle in dict.fromkeys(handle for number, handle in self._opened if number < before):
@@ -95,10 +95,15 @@ def _stands(handle: str, text: str) -> bool:
     return re.search(rf"\b{re.escape(handle)}\b", text) is not None
 
 
-def _stands_in_lines(text: str, view: str) -> bool:
-    """Whether each line stands in view: in a patch, lines of a file stand behind marks."""
-    lines = {line.strip() for line in text.splitlines()} - {""}
-    return bool(lines) and all(line in view for line in lines)
+def _stands_in_lines(text: str, blocks: Iterable[str]) -> bool:
+    """Whether the lines stand in one block of the view, whole and in order: in a patch, each has a mark before it."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return bool(lines) and any(lines[0] in block and _in_order(lines, block) for block in blocks)
+
+
+def _in_order(lines: Sequence[str], block: str) -> bool:
+    shown = (line.strip().removeprefix("+").strip() for line in block.splitlines())
+    return all(any(line == other for other in shown) for line in lines)
 
 
 def _longest(text: str) -> str:

@@ -9,13 +9,10 @@ from collections.abc import Iterator, Sequence
 
 from fanfold.core.message import Call, Result
 from fanfold.core.view import Row, View
-from fanfold.strategies.handover.evidence import ended
+from fanfold.strategies.handover.evidence import ended, is_saving
 from fanfold.strategies.handover.tools import Tools, Use
-from fanfold.text.patterns import pattern
 
 _DONE = ("completed", "complete", "done")
-_SAVES = pattern(r"\bgit\b[^|;&\n]{0,80}\b(?:commit|push|merge)\b")
-"""A command that records what was finished."""
 
 
 def boundary(view: View, tools: Tools) -> str:
@@ -60,7 +57,7 @@ def _ends(result: Result, use: Use, call: Call, view: View, tools: Tools) -> str
         return "plan" if _finishes(use, call, view, tools) else ""
     if how.check:
         return "check" if how.ok else ""
-    if use.kind == "shell" and how.ok and _SAVES.search(use.subject):
+    if how.ok and is_saving(use):
         return "commit"
     return "report" if use.kind == "agent" else ""
 

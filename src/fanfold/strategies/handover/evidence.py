@@ -61,17 +61,28 @@ _COUNTS = (
         r"^\W*\d+ (?:pass(?:ed|ing)?|fail(?:ed|ing|ures?)?|tests?|specs?|examples?|errors?|warnings?|issues?|件)\b"
     ),
     pattern(
-        r"\berror TS\d+|^error(?:\[\w+\])?:|\bBUILD (?:SUCCESS|FAIL)\w*|Compiled successfully|\bbuilt in \d"
+        r"\berror TS\d+|^error(?:\[\w+\])?:|\bBUILD (?:SUCCESS|FAIL)\w*|Compiled successfully|\bbuilt in \d|"
+        r"^Checked \d+ files? in |: Exited with code \d+$"
     ),
 )
 """What checks write about how they ended, the clearest first."""
 _BAD = pattern(
-    r"\b([1-9]\d*) (?:failed|failing|failures?|errors?|fail)\b|^(?:FAIL|FAILED)\b|\berror TS\d+|BUILD FAIL"
+    r"\b([1-9]\d*) (?:failed|failing|failures?|errors?|fail)\b|^(?:FAIL|FAILED)\b|\berror TS\d+|BUILD FAIL|"
+    r"^[1-9]\d* issues?\b|: Exited with code [1-9]"
 )
 _GOOD = pattern(
     r"\b\d+ (?:passed|passing|pass)\b|^test result: ok|^(?:OK|ok|PASS)\b|All checks passed|no issues found|"
-    r"BUILD SUCCESS|Compiled successfully"
+    r"BUILD SUCCESS|Compiled successfully|^0 issues\.?$|^Checked \d+ files? in .*No fixes applied|: Exited with code 0$"
 )
+_APART = pattern(r"^\s*(\d+) fail(?:ed)?\s*$", 8)
+"""How a runner that says on a line of its own how many tests it ran says how many failed."""
+_SAVES = pattern(r"\bgit\b[^|;&\n]{0,80}\b(?:commit|push|merge)\b")
+"""A command that records what was finished."""
+_SAVED = pattern(
+    r"^\[[^\]\n]{1,200} [0-9a-f]{7,40}\] \S|^\s+(?:[0-9a-f]{7,40}\.\.[0-9a-f]{7,40}|\* \[new branch\])\s+\S+ -> \S+",
+    8,
+)
+"""What git writes when it did so; where it fails, it writes neither."""
 _ERROR = pattern(
     r"error|fail|fatal|exception|panic|cannot|can't|could not|not found|no such|denied|invalid|undefined|unexpected|"
     r"unknown|missing|conflict|timed? ?out|refused|unable|エラー|失敗|見つかりません|できません",
@@ -121,10 +132,16 @@ def ended(result: Result, use: Use | None) -> Ended:
         return Ended(False, code, error=error_line(body(text)))
     done = (
         code == 0
+        or (is_saving(use) and _SAVED.search(text[-4_000:]) is not None)
         or fields.get("failed") is False
         or (use is not None and _changes(use) and bool(_DONE.match(text)))
     )
     return Ended(True if done else None, code)
+
+
+def is_saving(use: Use | None) -> bool:
+    """Whether a call is to commit or push something."""
+    return use is not None and use.kind == "shell" and _SAVES.search(use.subject) is not None
 
 
 def _changes(use: Use) -> bool:
@@ -137,7 +154,10 @@ def _check_ended(check: str, text: str, code: int | None, failed: bool, command:
     hidden = code is None or (code == 0 and any(sign in command for sign in ("|", ";")))
     if failed:
         return Ended(False, code, line, check, error=error_line(text))
+    apart = _APART.search(text[-2_000:]) if line.startswith("Ran ") else None
     bad, good = bool(line and _BAD.search(line)), bool(line and _GOOD.search(line))
+    if apart is not None:
+        bad, good = apart[1] != "0", apart[1] == "0"
     if bad or good:
         error = error_line(text) if bad else ""
         return Ended(not bad, None if hidden else code, line, check, counted=hidden, error=error)

@@ -355,6 +355,7 @@ def story_of(old: Span, view: View, past: Past) -> Story:
         plain=past.plain,
         sayings=sayings[-_ITEMS:],
         cut=cut,
+        echoes=past.echoes,
         words=tuple(
             text for row in old.rows if row.kind == "fold" and (text := story_in(unsealed(row) or ""))
         ),

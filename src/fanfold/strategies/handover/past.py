@@ -7,13 +7,14 @@ output whose call changed in an earlier row, for what is told of the output is w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 import msgspec
 
-from fanfold.core.message import Message
+from fanfold.core.message import Message, Result
 from fanfold.core.view import Row, View
+from fanfold.strategies.handover.echo import Echoes
 from fanfold.strategies.handover.facts import Asked, DoneCall, Item, Said, read
 from fanfold.strategies.handover.names import words_of
 from fanfold.strategies.handover.sections import Line, sayings
@@ -23,6 +24,8 @@ from fanfold.text.identifiers import identifiers
 
 _READ = 2_000
 """Characters of a request or of what a call is about that are read for names."""
+_OWN = frozenset(("ask", "plan", "think", "edit", "write", "patch"))
+"""Calls of which the output says what the person or the agent said."""
 _PERSONS, _SAID = 10, 30
 """Requests and sayings by which the language is told."""
 
@@ -109,6 +112,8 @@ class Past(msgspec.Struct, frozen=True):
     """Whether nobody called a tool."""
     given: Mapping[str, str] = {}
     """References that the plan itself gave to parts, by their addresses."""
+    echoes: Echoes | None = None
+    """What tools said, for those who look whether somebody says it again."""
 
 
 def past_of(view: View, tools: Tools) -> Past:
@@ -137,7 +142,23 @@ def past_of(view: View, tools: Tools) -> Past:
         spoken=frozenset().union(*(chapter.spoken for chapter in told)),
         plain=not any(chapter.waiting for chapter in found.values())
         and not any(isinstance(item, DoneCall) for chapter in told for item in chapter.items),
+        echoes=Echoes(lambda: _outputs(told, view)),
     )
+
+
+def _outputs(chapters: Sequence[Chapter], view: View) -> Iterator[tuple[str, str]]:
+    """Every entry that something happened in, in order, each with what a tool said there; not what a person answered
+    or what a call of the agent's wrote."""
+    for item in chain.from_iterable(chapter.items for chapter in chapters):
+        if isinstance(item, Asked):
+            yield item.entry, item.words.text if item.words.speaker == "notice" else ""
+        elif isinstance(item, Said) or not item.address or item.use.kind in _OWN:
+            yield item.entry, ""
+        else:
+            entry, _, number = item.address.partition("#")
+            message = view.said(entry)
+            part = message.parts[int(number)] if message and len(message.parts) > int(number) else None
+            yield item.entry, part.text if isinstance(part, Result) else ""
 
 
 def _source(row: Row, view: View) -> Message | tuple[str, ...]:

@@ -12,6 +12,7 @@ from functools import cached_property, partial
 import msgspec
 
 from fanfold.core.edit import RECALL
+from fanfold.strategies.handover.echo import Echoes
 from fanfold.strategies.handover.facts import Asked, DoneCall, Item, Said
 from fanfold.strategies.handover.tongue import Tongue, cite
 from fanfold.strategies.handover.tools import FileEdit
@@ -133,6 +134,8 @@ class Story(msgspec.Struct, frozen=True, dict=True):
     """What the agent said in the stretch, where it was put into lines before."""
     cut: bool = False
     """Whether it was too long to tell how many lines are left out."""
+    echoes: Echoes | None = None
+    """By which words are found that a tool said first."""
 
     @cached_property
     def steps(self) -> tuple[DoneCall, ...]:

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from fanfold.core.message import Message, Text
-from fanfold.strategies.handover.material import set_apart
+from fanfold.strategies.handover.material import pasted, set_apart
 from fanfold.strategies.handover.ruling import rules, strict
 from fanfold.strategies.handover.tongue import cite
 from fanfold.text.cutting import short
@@ -124,13 +124,27 @@ def _words(texts: Sequence[str]) -> Words:
     if _CONTEXT.match(text):
         return Words("context", text.strip())
     apart = [(piece, given) for one in texts for piece, given in (*set_apart(_plain(one)), ("\n", False))]
-    plain = "".join(cite(short(piece, _BEGINNING)) if given else piece for piece, given in apart).strip()
+    plain = "".join(
+        cite(short(piece, _BEGINNING)) if given else _marked(piece) for piece, given in apart
+    ).strip()
     if not plain:
         return Words("notice", text.strip())
-    own = _FENCE.sub("\n", "".join(piece for piece, given in apart if not given)).strip()
+    own = _FENCE.sub("\n", "".join(_unquoted(piece) for piece, given in apart if not given)).strip()
     if len(own) <= _MATERIAL:
         return _person(plain, own, document=len(own) < len(plain) // 2)
     return _person(plain, _spoken(own), document=True)
+
+
+def _marked(text: str) -> str:
+    """A text of a person's, in which lines of logs, diffs and other people stand in marks; a fence is one already."""
+    if "```" in text:
+        return text
+    return "\n".join(f"{said}{cite(other)}" for said, other in pasted(text))
+
+
+def _unquoted(text: str) -> str:
+    """The same without such lines."""
+    return text if "```" in text else "\n".join("" if other else said for said, other in pasted(text))
 
 
 def _plain(text: str) -> str:

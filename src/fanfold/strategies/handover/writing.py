@@ -8,6 +8,7 @@ from itertools import islice
 import msgspec
 
 from fanfold.strategies.handover import sections
+from fanfold.strategies.handover.echo import Repeated, is_whole
 from fanfold.strategies.handover.facts import Asked
 from fanfold.strategies.handover.names import add_folders
 from fanfold.strategies.handover.ruling import strict
@@ -26,6 +27,8 @@ SPEAKERS = {"p": "person", "a": "agent", "c": "client", "m": "model", "t": "tool
 """Who may speak in a line, by the letter that is recorded with it."""
 _SPEAKERS = {"task": "p", "rules": "p", "summary": "c", "instructions": "c", "story": "m", "names": "t"}
 """Who speaks in a section; in all others the agent."""
+_ECHOING = frozenset(("task", "rules", "plan", "found"))
+"""Sections in which a person or the agent may say what a tool said first."""
 _FOUND = 0.23
 _SHARES: tuple[tuple[str, sections.Section, float], ...] = (
     ("plan", sections.plan, 0.12),
@@ -186,8 +189,8 @@ def _brief(source: str) -> str:
 
 def _lines(found: Sequence[tuple[str, list[Line]]], story: Story) -> Iterator[Told]:
     """Sections as they are written down, each line with its sources; a story is prose, all else are lists."""
-    names = {getattr(story.tongue, name): name for name in _SPEAKERS}
-    for heading, lines in found:
+    names = {getattr(story.tongue, name): name for name in (*_SPEAKERS, *_ECHOING)}
+    for heading, lines in _mark_echoes(found, names, story):
         yield heading, (), ""
         name = names.get(heading, "")
         for line in lines:
@@ -198,6 +201,32 @@ def _lines(found: Sequence[tuple[str, list[Line]]], story: Story) -> Iterator[To
                 told = " ".join(told.splitlines())
             text = told if name == "story" else f"- {closed(told)}".replace("\n", "\n  ")
             yield text, line.entries, _speakers(name, line)
+
+
+def _mark_echoes(
+    found: Sequence[tuple[str, list[Line]]], names: Mapping[str, str], story: Story
+) -> Iterable[tuple[str, list[Line]]]:
+    """Sections in which words that a tool said first stand in marks; such words are no rule of the person's."""
+    if story.echoes is None:
+        return found
+    said = [
+        (name, line)
+        for heading, lines in found
+        if (name := names.get(heading, "")) in _ECHOING
+        for line in lines
+        if line.entries
+    ]
+    told = story.echoes.mark([Repeated(line.text, line.entries[0]) for _, line in said])
+    alone = {item.entry: item.words.own.strip() for item in story.items if isinstance(item, Asked)}
+    other: dict[int, Line | None] = {}
+    for (name, line), text in zip(said, told, strict=True):
+        # Who sends one sentence and nothing else has made it his own.
+        own = alone.get(line.entries[0]) == line.text.strip() and is_whole(text)
+        if text != line.text and not own:
+            other[id(line)] = None if name == "rules" else Line(text, "", line.entries, origin="tool")
+    changed = [(heading, [other.get(id(line), line) for line in lines]) for heading, lines in found]
+    kept = ((heading, [line for line in lines if line is not None]) for heading, lines in changed)
+    return [(heading, lines) for heading, lines in kept if lines]
 
 
 def _speakers(name: str, line: Line) -> str:

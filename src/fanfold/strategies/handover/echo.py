@@ -1,0 +1,114 @@
+"""Echoes: words that an output had before the agent or the person said them.
+
+Agents repeat what they read, and people paste what they saw, without marks. A hand-over puts such a stretch in marks:
+an order that somebody planted in a file does not become the agent's decision or the person's rule because it was said
+again. Six words in a row, or twelve Japanese letters, are no accident; a path counts as one word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from fanfold.strategies.handover.tongue import cite
+from fanfold.text.patterns import pattern
+
+_LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f"
+_ATOM = pattern(rf"[{_LETTERS}]|[^\W{_LETTERS}]+(?:[./:@_+-]+[^\W{_LETTERS}]+)*")
+_MARKUP = pattern(r"<[^<>]{1,200}>|\\[nt]")
+"""What stands between words in pages and strings, and is not said."""
+_WORDS, _SIGNS = 6, 12
+"""Words, and Japanese letters, that are said again."""
+_READ = 2_000_000
+"""Characters of outputs that are compared, the newest first."""
+
+Gram = tuple[str, ...]
+Outputs = Callable[[], Iterable[tuple[str, str]]]
+"""What was recorded, in order: an entry, and what a tool said in it, if one did."""
+
+
+class Repeated(NamedTuple):
+    """A line that is compared: its text, and the entry in which it was said."""
+
+    text: str
+    entry: str
+
+
+class Echoes:
+    """What tools said, for the lines of one hand-over; nothing is read until something is compared."""
+
+    def __init__(self, outputs: Outputs) -> None:
+        self._outputs = outputs
+        self._read: tuple[dict[str, int], list[tuple[int, list[str]]]] | None = None
+
+    def mark(self, lines: Sequence[Repeated]) -> list[str]:
+        """These lines, each stretch that an earlier output had in marks; what stands in marks stays as it is."""
+        grams = {gram for line in lines for gram, _, _ in _grams(line.text)}
+        if not grams:
+            return [line.text for line in lines]
+        order, outputs = self._known()
+        first: dict[Gram, int] = {}
+        for at, words in outputs:
+            for size in (_WORDS, _SIGNS):
+                for gram in grams.intersection(zip(*(words[i:] for i in range(size)), strict=False)):
+                    first.setdefault(gram, at)
+        return [_marked(line.text, first, order.get(line.entry, len(order))) for line in lines]
+
+    def _known(self) -> tuple[dict[str, int], list[tuple[int, list[str]]]]:
+        if self._read is None:
+            told = list(self._outputs())
+            order = {entry: at for at, (entry, _) in enumerate(told)}
+            found, left = list[tuple[int, list[str]]](), _READ
+            for entry, text in reversed(told):
+                if text and left > 0:
+                    found.append((order[entry], _words(text[:left])))
+                    left -= len(text)
+            self._read = order, found[::-1]
+        return self._read
+
+
+def is_whole(text: str) -> bool:
+    """Whether a text is one echo and nothing else."""
+    return text.startswith("«") and text.count("«") == 1 and not any(map(str.isalnum, text.partition("»")[2]))
+
+
+def _words(text: str) -> list[str]:
+    return _ATOM.findall(_MARKUP.sub(" ", text.lower()))
+
+
+def _grams(text: str) -> Iterator[tuple[Gram, int, int]]:
+    """What is compared of a text, each with where it begins and ends."""
+    atoms = [(found[0], found.start(), found.end()) for found in _ATOM.finditer(text.lower())]
+    for size, japanese in ((_WORDS, False), (_SIGNS, True)):
+        for at in range(len(atoms) - size + 1):
+            gram = tuple([word for word, _, _ in atoms[at : at + size]])
+            if any(len(word) == 1 and word > "\u3000" for word in gram) is japanese:
+                yield gram, atoms[at][1], atoms[at + size - 1][2]
+
+
+def _marked(text: str, first: dict[Gram, int], before: int) -> str:
+    """A text with its echoes in marks."""
+    spans = sorted((start, end) for gram, start, end in _grams(text) if first.get(gram, before) < before)
+    told, at = "", 0
+    for start, end in _joined(spans):
+        if text.rfind("«", 0, start) <= text.rfind("»", 0, start):
+            lines = (
+                cite(line.strip()) for line in text[start:end].split("\n")
+            )  # no mark opens here and closes there
+            told += text[at:start] + "\n".join(lines)
+            at = end
+    return told + text[at:]
+
+
+def _joined(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Spans that overlap or touch, as one."""
+    last: tuple[int, int] | None = None
+    for start, end in spans:
+        if last is not None and start <= last[1] + 1:
+            last = last[0], max(last[1], end)
+            continue
+        if last is not None:
+            yield last
+        last = start, end
+    if last is not None:
+        yield last
