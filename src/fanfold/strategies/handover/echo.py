@@ -27,7 +27,7 @@ Outputs = Callable[[], Iterable[tuple[str, str]]]
 """What was recorded, in order: an entry, and what a tool said in it, if one did."""
 
 
-class Repeated(NamedTuple):
+class SaidLine(NamedTuple):
     """A line that is compared: its text, and the entry in which it was said."""
 
     text: str
@@ -41,7 +41,7 @@ class Echoes:
         self._outputs = outputs
         self._read: tuple[dict[str, int], list[tuple[int, list[str]]]] | None = None
 
-    def mark(self, lines: Sequence[Repeated]) -> list[str]:
+    def mark(self, lines: Sequence[SaidLine]) -> list[str]:
         """These lines, each stretch that an earlier output had in marks; what stands in marks stays as it is."""
         grams = {gram for line in lines for gram, _, _ in _grams(line.text)}
         if not grams:

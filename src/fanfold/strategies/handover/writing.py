@@ -8,7 +8,7 @@ from itertools import islice
 import msgspec
 
 from fanfold.strategies.handover import sections
-from fanfold.strategies.handover.echo import Repeated, is_whole
+from fanfold.strategies.handover.echo import SaidLine, is_whole
 from fanfold.strategies.handover.facts import Asked
 from fanfold.strategies.handover.names import add_folders
 from fanfold.strategies.handover.ruling import strict
@@ -216,7 +216,7 @@ def _mark_echoes(
         for line in lines
         if line.entries
     ]
-    told = story.echoes.mark([Repeated(line.text, line.entries[0]) for _, line in said])
+    told = story.echoes.mark([SaidLine(line.text, line.entries[0]) for _, line in said])
     alone = {item.entry: item.words.own.strip() for item in story.items if isinstance(item, Asked)}
     other: dict[int, Line | None] = {}
     for (name, line), text in zip(said, told, strict=True):
