@@ -48,8 +48,9 @@ class Echoes:
             return [line.text for line in lines]
         order, outputs = self._known()
         first: dict[Gram, int] = {}
+        sizes = {len(gram) for gram in grams}
         for at, words in outputs:
-            for size in (_WORDS, _SIGNS):
+            for size in sizes:
                 for gram in grams.intersection(zip(*(words[i:] for i in range(size)), strict=False)):
                     first.setdefault(gram, at)
         return [_marked(line.text, first, order.get(line.entry, len(order))) for line in lines]
