@@ -1,5 +1,6 @@
 """How hard the laws are tried: `ci` for `make test`, `thorough` for `make test-all` (FANFOLD_THOROUGH=1)."""
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -14,6 +15,12 @@ _CALM = {"deadline": None, "suppress_health_check": list(HealthCheck), "database
 settings.register_profile("ci", max_examples=25, stateful_step_count=25, derandomize=True, **_CALM)
 settings.register_profile("thorough", max_examples=250, stateful_step_count=50, **_CALM)
 settings.load_profile("thorough" if THOROUGH else "ci")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,13 @@ import pytest
 from fanfold.dialects.registry import DIALECTS
 from tests.fingerprints import fingerprint
 from tests.strategies.kinds import STRATEGIES, summary
-from tests.wire.generated import conversation
+from tests.wire.generated import conversation as make_conversation
 
 GOLDEN = Path(__file__).parent / "golden" / "fingerprints.json"
 WINDOWS = (4_000, 6_000, 9_000)
 SEEDS = (0, 4)
 """A whole conversation, recorded message by message, and a broken one, merged."""
+conversation = cache(make_conversation)
 
 
 def conversations(dialect: str, window: int, strategy: str) -> dict[str, str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
+from functools import cache
 from typing import Any
 
 import pytest
 
 import fanfold
-from fanfold import Session
 from fanfold.config.events import Disputed, Event, Hooks
 from fanfold.testing import replied, response, said
 
@@ -25,13 +25,16 @@ def talk(model: str | None, factor: float | None, turns: int = 60, **more: Any) 
     with fanfold.open("run", dialect="openai.chat", model=model, window=WINDOW, filters=(), **more) as chat:
         for turn in range(turns):
             chat.say(f"Question {turn}: " + f"what about point {turn} of the plan? " * 20)
-            requests.append(chat.request(max_tokens=REPLY))
-            chat.receive(response(replied(f"Answer {turn}: noted."), prompt=billed(chat, factor), output=6))
+            request = chat.request(max_tokens=REPLY)
+            bill = None if factor is None else round(factor * request.sent.tokens)
+            chat.receive(response(replied(f"Answer {turn}: noted."), prompt=bill, output=6))
+            requests.append(request)
     return requests
 
 
-def billed(chat: Session, factor: float | None) -> int | None:
-    return None if factor is None else round(factor * chat.sent()[0].tokens)
+@cache
+def talk_without_bills(model: str | None) -> list[Body]:
+    return talk(model, None)
 
 
 def counted(request: Body, model: str | None) -> int:
@@ -53,13 +56,13 @@ def test_the_naive_manager_believes_a_bill_and_sends_ten_times_the_window() -> N
 @pytest.mark.parametrize("factor", [0.0, 0.001, 0.1, 0.4, 2.7, 9.0, 10_000.0])
 def test_what_cannot_be_true_changes_no_request(model: str | None, factor: float) -> None:
     """(19.8) Low bills of a tenth sent 11,887 tokens in a window of 8,000, an absurd one raised DoesNotFit."""
-    assert talk(model, factor) == talk(model, None)
+    assert talk(model, factor) == talk_without_bills(model)
 
 
 @pytest.mark.parametrize("factor", [0.7, 0.75, 0.8, 1.2, 2.0])
 def test_a_bill_far_from_an_exact_count_is_not_believed(factor: float) -> None:
     """(19.8) A first bill at 70 to 80 % of an exact count rescaled all text."""
-    assert talk("gpt-4o", factor) == talk("gpt-4o", None)
+    assert talk("gpt-4o", factor) == talk_without_bills("gpt-4o")
 
 
 @pytest.mark.parametrize("model", KINDS)
@@ -88,7 +91,7 @@ def test_after_a_tiny_low_bill_a_huge_text_is_clipped(model: str | None, bill: i
 
 @pytest.mark.parametrize("factor", [0.55, 0.8, 1.3, 2.2])
 def test_without_a_public_tokenizer_the_estimate_is_corrected(factor: float) -> None:
-    requests = talk("claude-sonnet-4-5", factor, 150, strategy="drop_oldest")
+    requests = talk("claude-sonnet-4-5", factor, 90, strategy="drop_oldest")
     most = max(factor * counted(request, "claude-sonnet-4-5") for request in requests)
     assert 0.6 * (WINDOW - REPLY) < most <= WINDOW - REPLY + 20 * factor
 
@@ -142,8 +145,8 @@ def test_the_log_warns_again_after_a_bill_that_is_believed(caplog: pytest.LogCap
     with fanfold.open("run", window=WINDOW, filters=()) as chat:
         for factor in (0.0, 9.0, 1.0, 0.0, 9.0):
             chat.say("word " * 300)
-            chat.request(max_tokens=REPLY)
-            chat.receive(response(replied("Yes."), prompt=billed(chat, factor), output=1))
+            tokens = chat.request(max_tokens=REPLY).sent.tokens
+            chat.receive(response(replied("Yes."), prompt=round(factor * tokens), output=1))
             warnings.append(len(caplog.records))
     assert warnings == [1, 1, 1, 2, 2]
 

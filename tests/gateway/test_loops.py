@@ -3,11 +3,11 @@
 from itertools import islice
 
 from fanfold.testing.provider import Provider, Turn
+from tests.conftest import THOROUGH
 from tests.gateway.gate import Gate
 from tests.provider.test_sdks import THOUGHT, both_ways, each_loop
 
-STEPS = 60
-WINDOW = 32_000
+STEPS, WINDOW, LINES = (60, 32_000, 120) if THOROUGH else (40, 16_000, 60)
 
 
 def script(request):
@@ -17,16 +17,16 @@ def script(request):
     return Turn("", calls=[("grep", {"pattern": f"x{request.number}"})], thinking=THOUGHT)
 
 
-def outputs():
-    """Outputs of 4 KB each, no two alike."""
+def outputs(lines=120):
+    """Outputs of 4 KB each, or of so many lines, no two alike."""
     return (
-        "\n".join(f"src/m{n}_{line}.py:{line}: found {n * line}" for line in range(120)) for n in range(999)
+        "\n".join(f"src/m{n}_{line}.py:{line}: found {n * line}" for line in range(lines)) for n in range(999)
     )
 
 
 def run(loop, gate, stream):
     """The whole loop: what it said in the end."""
-    talk, texts = loop(gate), outputs()
+    talk, texts = loop(gate), outputs(LINES)
     for _ in range(STEPS + 1):
         talk.output = next(texts)
         text = talk.take(talk.ask(stream))
@@ -35,7 +35,7 @@ def run(loop, gate, stream):
 
 @each_loop
 @both_ways
-def test_sixty_steps_run_in_a_small_window(loop, stream):
+def test_many_steps_run_in_a_small_window(loop, stream):
     with Provider(script, window=WINDOW) as provider, Gate(provider.url, window=WINDOW) as gate:
         assert run(loop, gate, stream) == "Found it."
         metrics, pool = gate.gateway.metrics, gate.gateway.conversations.pool
@@ -44,7 +44,7 @@ def test_sixty_steps_run_in_a_small_window(loop, stream):
         (name,) = pool.store.sessions("default")
         with pool.session(name) as chat:
             told = {chat.output(ref.ref).text() for ref in chat.outputs()}
-        assert set(islice(outputs(), STEPS)) <= told, "nothing is lost"
+        assert set(islice(outputs(LINES), STEPS)) <= told, "nothing is lost"
     asked = provider.requests
     assert [each.verdict for each in asked] == ["accepted"] * (STEPS + 1)
     assert max(each.tokens for each in asked) <= WINDOW

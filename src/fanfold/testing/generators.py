@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 from fanfold.core.errors import MissingExtra
@@ -50,7 +51,10 @@ _ODD_FIELDS: tuple[Body, ...] = (
     {"big": 2**70},
 )
 
+# Strategies are kept: hypothesis examines every new one, which takes longer than drawing from it.
 
+
+@cache
 def texts(*, most: int = 400) -> st.SearchStrategy[str]:
     """Texts of all kinds: short and repeated, other scripts, emoji, lone surrogates, empty, huge."""
     free = st.text(max_size=12)
@@ -62,12 +66,14 @@ def _long(line: str, times: int) -> str:
     return "\n".join(f"{line} {n}" for n in range(times))
 
 
+@cache
 def arguments() -> st.SearchStrategy[str]:
     """A call's arguments as a model writes them: mostly JSON, with NaN, cut off, or no object at all."""
     values = st.dictionaries(st.sampled_from(("path", "n", "é")), texts(most=40) | st.integers(), max_size=2)
     return st.one_of(st.sampled_from(_RAW_ARGUMENTS), values.map(json.dumps))
 
 
+@cache
 def requests(*, most: int = 400) -> st.SearchStrategy[Body]:
     """What a person says: a text, or texts and pictures."""
     parts = st.lists(texts(most=most) | st.builds(picture), min_size=1, max_size=3)
@@ -79,16 +85,27 @@ def _several(parts: list[str | Body]) -> Body:
     return {"role": "user", "content": content}
 
 
+@cache
+def _texts_or_none(*, most: int) -> st.SearchStrategy[str | None]:
+    return st.none() | texts(most=most)
+
+
+_TOOLS = st.sampled_from(("run", "read", "grep"))
+_THOUGHTS = st.sampled_from(("", "", "reasoning_content", "reasoning"))
+
+
+@cache
 @st.composite
 def replies(draw: st.DrawFn, ids: tuple[str, ...] = (), *, most: int = 400) -> Body:
     """What the model says: words or none, thinking or none, one call for each id."""
-    calls = [called(id, draw(st.sampled_from(("run", "read", "grep"))), draw(arguments())) for id in ids]
-    text = draw(st.none() | texts(most=most)) if calls else draw(texts(most=most))
-    thoughts = draw(st.sampled_from(("", "", "reasoning_content", "reasoning")))
+    calls = [called(id, draw(_TOOLS), draw(arguments())) for id in ids]
+    text = draw(_texts_or_none(most=most)) if calls else draw(texts(most=most))
+    thoughts = draw(_THOUGHTS)
     body = replied(text, *calls)
     return {**body, thoughts: draw(texts(most=80))} if thoughts else body
 
 
+@cache
 @st.composite
 def steps(draw: st.DrawFn, number: int = 0, *, most: int = 400) -> list[Body]:
     """A reply with calls and all their results, in the order of the calls or not."""
