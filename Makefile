@@ -1,6 +1,9 @@
 # Everything runs in .venv, which is made here and needs nothing but Python 3.11 or later.
 # A stamp in .venv says what is installed already, so that the second run starts at once.
 
+# Compiled files are kept, even where the environment says otherwise: the tests start hundreds of processes.
+export PYTHONDONTWRITEBYTECODE :=
+
 PYTHON ?= python3
 WORKERS ?= 2
 WINDOW ?= 32k

@@ -32,7 +32,7 @@ def agent(client: Anthropic) -> str:
     messages: list[Any] = [{"role": "user", "content": "Read all parts."}]
     while True:
         answer = client.messages.with_raw_response.create(
-            model="claude-sonnet-4-5", max_tokens=500, messages=messages, tools=TOOLS
+            model="claude-sonnet-4-6", max_tokens=500, messages=messages, tools=TOOLS
         )
         reply, told = answer.parse(), answer.headers
         print(f"{len(messages)} messages, {told['x-fanfold-tokens']} tokens, {told['x-fanfold-edits']} edits")

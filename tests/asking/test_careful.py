@@ -159,7 +159,7 @@ def test_a_hanging_model_without_a_way_to_await_it_holds_up_neither_others_nor_t
     over = threading.Event()
 
     async def run() -> Any:
-        careful = Careful(Scripted(lambda: over.wait(20)), timeout=0.05, retries=0)
+        careful = Careful(Scripted(lambda: over.wait(120)), timeout=0.05, retries=0)
         answers = await asyncio.gather(*(careful.later(QUESTION) for _ in range(40)))
         return answers[0].error, await asyncio.to_thread(lambda: "somebody else's work")
 
@@ -169,7 +169,7 @@ def test_a_hanging_model_without_a_way_to_await_it_holds_up_neither_others_nor_t
             "scripted: TimeoutError: no answer within 0.05 s",
             "somebody else's work",
         )
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 60
     finally:
         over.set()
 

@@ -29,7 +29,7 @@ def hangs() -> Iterator[Callable[[Ask], str]]:
     over = threading.Event()
 
     def hanging(question: Ask) -> str:
-        over.wait(20)
+        over.wait(120)
         return "never"
 
     yield hanging
@@ -56,14 +56,14 @@ def test_a_function_that_hangs_is_not_waited_for(hangs: Callable[[Ask], str]) ->
         chat.merge(LONG_TALK)
         assert "hanging: TimeoutError: no answer within 0.05 s" in str(chat.compact(force=True).error)
         assert chat.request()["messages"]
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
 
 
-@pytest.mark.usefixtures("short_limit")
 def test_a_function_that_hangs_holds_up_neither_a_request_nor_the_event_loop(
-    hangs: Callable[[Ask], str],
+    hangs: Callable[[Ask], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """(19.18)"""
+    monkeypatch.setitem(Careful.__init__.__kwdefaults__, "timeout", 0.5)
 
     async def run() -> tuple[Any, int]:
         working = asyncio.ensure_future(compacted(hangs))
@@ -74,7 +74,7 @@ def test_a_function_that_hangs_holds_up_neither_a_request_nor_the_event_loop(
         return await working, turns
 
     outcome, turns = asyncio.run(run())
-    assert "no answer within 0.05 s" in str(outcome.error)
+    assert "no answer within 0.5 s" in str(outcome.error)
     assert turns >= 3
 
 
@@ -83,7 +83,7 @@ def test_a_coroutine_that_hangs_is_not_waited_for() -> None:
     """(19.18)"""
 
     async def hanging(question: Ask) -> str:
-        await asyncio.sleep(20)
+        await asyncio.sleep(120)
         return "never"
 
     assert "no answer within 0.05 s" in str(asyncio.run(compacted(hanging)).error)

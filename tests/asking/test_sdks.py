@@ -144,7 +144,7 @@ def test_a_missing_package_is_named_with_the_way_to_get_it(monkeypatch: pytest.M
         _ = Gemini("gemini-2.5-flash").client
 
 
-@pytest.mark.parametrize(("kind", "main"), zip(EACH, reversed(sdks.QUICK), strict=True))
+@pytest.mark.parametrize(("kind", "main"), list(zip(EACH, reversed(sdks.QUICK), strict=True)))
 def test_a_loop_in_any_dialect_is_summarised_by_a_model_of_any_provider(kind: str, main: Any) -> None:
     with Provider(SUMMARY) as light, provided(main, script(20)) as provider:
         with fanfold.open("run", summarizer=model(kind, light), **opening(main)) as chat:

@@ -26,7 +26,7 @@ from fanfold.testing.provider import Fail, Provider, Turn
 
 STEPS = 200
 TOOL = {"name": "grep", "description": "Search.", "input_schema": {"type": "object", "properties": {}}}
-MODEL = "claude-sonnet-4-5"
+MODEL = "claude-opus-4-5"
 THINKING = {"type": "enabled", "budget_tokens": 1_024}
 OPEN = {
     "dialect": "anthropic",

@@ -365,10 +365,12 @@ def test_noise_around_a_text_never_breaks_it(before: str, provider: str, after: 
 )
 def test_a_huge_and_hostile_text_is_read_quickly(unit: str) -> None:
     huge = unit * (2_000_000 // len(unit))
-    began = time.perf_counter()
+    began = time.thread_time()
     for error in (huge, {"error": huge}, ValueError(huge)):
         refusal(error)
-    assert time.perf_counter() - began < 0.5
+    assert (
+        time.thread_time() - began < 5
+    )  # work, not time: a pattern that goes back and forth works for minutes
 
 
 def test_the_text_that_is_kept_is_cut() -> None:

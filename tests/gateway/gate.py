@@ -52,7 +52,7 @@ class Gate:
 
     def send(self, method, path, body=b"", headers=None):
         """One request, as plainly as can be: status, headers and body of the answer."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(method, path, body or None, headers or {})
             answer = connection.getresponse()

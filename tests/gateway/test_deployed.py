@@ -30,7 +30,7 @@ BODY = json.dumps(
 
 
 def ask(port, method="POST", path="/v1/chat/completions"):
-    connection = HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request(method, path, BODY if method == "POST" else None, {"content-type": "application/json"})
     answer = connection.getresponse()
     return answer.status, dict(answer.getheaders()), answer.read()
@@ -73,7 +73,7 @@ def test_any_server_imports_the_application_and_its_workers_share_a_store(tmp_pa
             answers = [ask(port) for _ in range(12)]
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(60)
     assert {status for status, _, _ in answers} == {200}
     assert all("x-fanfold-session" in headers for _, headers, _ in answers)
     assert (tmp_path / "agent.db").exists()
@@ -121,13 +121,13 @@ def test_settings_are_read_again_and_running_replies_end(tmp_path, port):
                 if called(port, "team.internal") == 200:
                     break
             assert called(port, "team.internal") == 200
-            connection = HTTPConnection("127.0.0.1", port, timeout=20)
+            connection = HTTPConnection("127.0.0.1", port, timeout=60)
             connection.request("POST", "/v1/chat/completions", BODY, {"content-type": "application/json"})
             answer = connection.getresponse()
             begun = answer.read(10)
             process.send_signal(signal.SIGTERM)
             assert begun + answer.read() == b"".join(pieces)
-            process.wait(20)
+            process.wait(60)
             with pytest.raises(ConnectionRefusedError):
                 called(port, "127.0.0.1")
         finally:
@@ -135,7 +135,7 @@ def test_settings_are_read_again_and_running_replies_end(tmp_path, port):
 
 
 def called(port, host):
-    connection = HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", "/healthz", headers={"host": host})
     return connection.getresponse().status
 

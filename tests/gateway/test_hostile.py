@@ -72,7 +72,7 @@ def test_a_path_that_leads_elsewhere_is_refused(upstream, path):
 
 def raw(gate, text):
     """Send bytes, and read what comes back."""
-    with socket.create_connection(("127.0.0.1", gate.port), timeout=10) as connection:
+    with socket.create_connection(("127.0.0.1", gate.port), timeout=60) as connection:
         connection.sendall(text)
         connection.shutdown(socket.SHUT_WR)
         return b"".join(iter(lambda: connection.recv(65_536), b""))

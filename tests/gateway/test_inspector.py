@@ -219,7 +219,7 @@ def test_what_the_gateway_does_is_seen_while_it_does_it():
     with Provider(script, window=32_000) as provider, Gate(provider.url, window=32_000) as gate:
         talk = run(gate, 2)
         visitor = Visitor(gate, f"/?token={token(gate)}")
-        connection = HTTPConnection("127.0.0.1", gate.port, timeout=10)
+        connection = HTTPConnection("127.0.0.1", gate.port, timeout=60)
         connection.request("GET", "/inspector/api/events", headers={"cookie": visitor.cookie})
         stream = connection.getresponse()
         first = stream.readline()

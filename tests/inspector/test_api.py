@@ -502,7 +502,7 @@ def test_what_another_process_writes_is_told_within_a_second(store: SQLite) -> N
     chat = open_worked(store)
     with Page(SQLite(store.file)) as page:
         visitor = page.enter()
-        connection = HTTPConnection("127.0.0.1", page.port, timeout=5)
+        connection = HTTPConnection("127.0.0.1", page.port, timeout=60)
         connection.request("GET", "/inspector/api/events?session=run", headers={"cookie": visitor.cookie})
         stream = connection.getresponse()
         first = stream.readline()
@@ -548,7 +548,7 @@ def test_streams_end_when_the_server_is_about_to(store: SQLite) -> None:
     open_worked(store).close()
     with Page(store) as page:
         visitor = page.enter()
-        connection = HTTPConnection("127.0.0.1", page.port, timeout=10)
+        connection = HTTPConnection("127.0.0.1", page.port, timeout=60)
         connection.request("GET", "/inspector/api/events?session=run", headers={"cookie": visitor.cookie})
         stream = connection.getresponse()
         assert stream.readline().startswith(b"data: ")

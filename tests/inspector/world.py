@@ -63,7 +63,7 @@ class Page:
         self, method: str, path: str, body: bytes | None = None, **headers: str
     ) -> tuple[int, dict[str, str], bytes]:
         """One request, as plainly as can be."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             told = {name.replace("_", "-"): value for name, value in headers.items()}
             connection.request(method, path, body, told)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 from output_builders import give, opened
@@ -40,7 +41,7 @@ def test_a_pattern_that_takes_minutes_on_one_long_line_is_stopped() -> None:
     began = time.monotonic()
     with pytest.raises(TooSlow, match=r"longer than 0\.2 s and was stopped. Search for a simpler pattern"):
         list(held(b"a" * 5_000_000).grep(SLOW, timeout=0.2))
-    assert time.monotonic() - began < 10  # the time of one block; all of them take two minutes
+    assert time.monotonic() - began < 60  # the time of one block; all of them take two minutes
 
 
 @pytest.mark.usefixtures("small")
@@ -83,10 +84,11 @@ def test_all_outputs_together_have_one_time_limit(monkeypatch: pytest.MonkeyPatc
     assert "took longer than 0.2 s" in text  # each of them takes half of it
 
 
-def test_the_time_that_a_caller_takes_for_the_hits_is_not_counted() -> None:
-    lines = []
+def test_the_time_that_a_caller_takes_for_the_hits_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines, now = [], [0.0]
+    monkeypatch.setattr(searching, "time", SimpleNamespace(monotonic=lambda: now[0]))
     for hit in held(b"a\n" * 5).grep("a", timeout=0.05):
-        time.sleep(0.03)
+        now[0] += 1
         lines.append(hit.line)
     assert lines == [1, 2, 3, 4, 5]
 

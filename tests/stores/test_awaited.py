@@ -58,7 +58,7 @@ def connections(url: str) -> int:
 
 
 async def until_none_is_left(url: str) -> None:
-    for _ in range(200):
+    for _ in range(3_000):
         if not connections(url):
             return
         await asyncio.sleep(0.02)
@@ -317,7 +317,7 @@ def server() -> Iterator[PostgresServer]:
 
 def test_a_server_that_goes_away_is_named_and_nothing_is_torn(server: PostgresServer) -> None:
     async def main() -> None:
-        store = Postgres(server.url, timeout=3.0)
+        store = Postgres(server.url, timeout=20.0)
         chats: list[AsyncSession] = [fanfold.aopen(f"run {n}", store=store, **OPTIONS) for n in range(5)]
         await asyncio.gather(*(chat.say("<before>") for chat in chats))
         server.stop()

@@ -31,7 +31,10 @@ class Way:
         threading.Thread(target=self._let_in, daemon=True).start()
 
     def lose_an_answer(self, meanwhile: Callable[[], object]) -> None:
-        """The next answer does not arrive; first something else happens."""
+        """The answer to the next `append` does not arrive; first something else happens.
+
+        Other answers do: a pool may still be opening another connection.
+        """
         self._meanwhile.append(meanwhile)
 
     def _let_in(self) -> None:
@@ -39,12 +42,20 @@ class Way:
             client, _ = self._entrance.accept()
             server = socket.socket(socket.AF_UNIX)
             server.connect(os.fspath(self._server))
+            appending = threading.Event()
             for one, other, answers in ((client, server, False), (server, client, True)):
-                threading.Thread(target=self._pass_on, args=(one, other, answers), daemon=True).start()
+                passing = threading.Thread(
+                    target=self._pass_on, args=(one, other, answers, appending), daemon=True
+                )
+                passing.start()
 
-    def _pass_on(self, one: socket.socket, other: socket.socket, answers: bool) -> None:
+    def _pass_on(
+        self, one: socket.socket, other: socket.socket, answers: bool, appending: threading.Event
+    ) -> None:
         while data := one.recv(1 << 16):
-            if answers and self._meanwhile:
+            if not answers and self._meanwhile and b".append(" in data:
+                appending.set()
+            if answers and appending.is_set():
                 self._meanwhile.pop()()
                 break
             other.sendall(data)

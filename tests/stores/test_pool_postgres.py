@@ -81,7 +81,7 @@ def server() -> object:
 
 def test_a_server_that_goes_away_is_named_and_nothing_is_torn(server: PostgresServer) -> None:
     before = set(threading.enumerate())
-    pool = Pool(Postgres(server.url, timeout=3.0), **WINDOW)
+    pool = Pool(Postgres(server.url, timeout=20.0), **WINDOW)
     with pool.session("run") as chat:
         chat.say("before")
     server.stop()

@@ -13,6 +13,7 @@ from test_postgres_erasing import is_there
 
 import fanfold
 from builders import asks, calls, gives, tell
+from conftest import hurry
 from fanfold import Busy, Postgres, StoreFailed
 from fanfold.core.record import Answered
 from fanfold.stores import Batch, Blob, Hold
@@ -29,8 +30,9 @@ def files_in(folder: Path) -> list[Path]:
 def test_what_could_not_be_written_anew_is_when_it_is_dropped_once_more(
     own_server: PostgresServer, schema: str
 ) -> None:
-    store, mark = Postgres(own_server.url, schema=schema, timeout=0.3), "bongo-3b1d-horn"
+    store, mark = Postgres(own_server.url, schema=schema, connections=1), "bongo-3b1d-horn"
     blob = store.put_blob("t", [mark.encode() * 1_000])
+    hurry(store)
     with psycopg.connect(own_server.url) as other:
         other.execute(f"SELECT 1 FROM {schema}.piece")
         with pytest.raises(Busy):
@@ -42,10 +44,11 @@ def test_what_could_not_be_written_anew_is_when_it_is_dropped_once_more(
 
 
 def test_an_output_erased_once_more_is_nowhere_either(own_server: PostgresServer, schema: str) -> None:
-    store, mark = Postgres(own_server.url, schema=schema, timeout=0.3), "gaur-90fe-dewlap"
+    store, mark = Postgres(own_server.url, schema=schema, connections=1), "gaur-90fe-dewlap"
     chat = fanfold.open("run", window=9_000, store=store)
     tell(chat, asks("Look."), calls("c1"))
     chat.answer("c1", f"{mark}\n" * 100_000)
+    hurry(store)
     with psycopg.connect(own_server.url) as other:
         other.execute(f"SELECT 1 FROM {schema}.piece")
         with pytest.raises(Busy):
@@ -57,7 +60,7 @@ def test_an_output_erased_once_more_is_nowhere_either(own_server: PostgresServer
 
 
 def test_one_connection_is_enough_for_everything(connect: Connect) -> None:
-    store = connect(connections=1, timeout=3)
+    store = connect(connections=1, timeout=30)
     fanfold.testing.check_store(store)
     chat = fanfold.open("run", window=9_000, store=store)
     tell(chat, asks("Look."), calls("c1"), gives("c1", "much " * 50_000), asks("And again."))
@@ -67,7 +70,7 @@ def test_one_connection_is_enough_for_everything(connect: Connect) -> None:
 
 
 def test_many_who_erase_at_once_do_not_wait_for_each_others_connections(connect: Connect) -> None:
-    store, hands = connect(connections=2, timeout=5), 6
+    store, hands = connect(connections=2, timeout=30), 6
     blobs = [store.put_blob("t", [f"blob {n}".encode()]) for n in range(hands)]
     store.append("t", "s", Batch((Answered("k", "t", ()),)), expect=None)
     together = threading.Barrier(hands)

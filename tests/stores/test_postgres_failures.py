@@ -14,6 +14,7 @@ import pytest
 
 import fanfold
 from builders import tell
+from conftest import hurry
 from fanfold import Busy, Postgres, Session, StoreFailed
 from fanfold.testing import talk
 from postgres_server import PostgresServer, running
@@ -87,7 +88,7 @@ def open_on_again(store: Postgres) -> Any:
 def test_a_server_that_is_away_is_named_and_a_retry_works(
     mortal: PostgresServer, how: signal.Signals
 ) -> None:
-    store = Postgres(mortal.url, schema=f"away_{how.name.lower()}", timeout=5)
+    store = Postgres(mortal.url, schema=f"away_{how.name.lower()}", timeout=20)
     chat = open_on(store)
     tell(chat, *talk(1))
     before = chat.view().messages
@@ -139,7 +140,7 @@ print(store.create("t", "run", [batch, batch]).seq)
 
 def test_a_session_cut_off_in_the_middle_is_not_there_by_half(mortal: PostgresServer) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", LOST, mortal.url], capture_output=True, timeout=30, text=True
+        [sys.executable, "-c", LOST, mortal.url], capture_output=True, timeout=120, text=True
     )
     assert done.stderr == ""
     failed, made = done.stdout.splitlines()
@@ -188,8 +189,9 @@ def test_no_error_tells_the_password() -> None:
 def test_a_session_that_is_held_by_somebody_is_named_and_a_retry_works(
     connect: Connect, url: str, schema: str
 ) -> None:
-    chat = open_on(connect(timeout=0.2))
+    chat = open_on(store := connect(connections=1))
     chat.say("first")
+    hurry(store)
     with psycopg.connect(url) as other:
         other.execute(f"SELECT 1 FROM {schema}.session FOR UPDATE")
         with pytest.raises(Busy, match="Try again"):
@@ -235,8 +237,9 @@ def test_a_server_that_only_lets_look_is_looked_at(connect: Connect, url: str, s
 
 
 def test_a_failed_erasure_changes_nothing(connect: Connect, url: str, schema: str) -> None:
-    chat = open_on(connect(timeout=0.2))
+    chat = open_on(store := connect(connections=1))
     entry = chat.say("Keep me.")
+    hurry(store)
     with psycopg.connect(url) as other:
         other.execute(f"SELECT 1 FROM {schema}.session FOR UPDATE")
         with pytest.raises(Busy):
@@ -252,7 +255,7 @@ def test_a_process_that_does_not_close_its_store_ends_quietly(
         "import sys, fanfold; store = fanfold.Postgres(sys.argv[1], schema=sys.argv[2])\n"
         "fanfold.open('run', window=9_000, store=store).say('Hello.')"
     )
-    done = subprocess.run([sys.executable, "-c", code, url, schema], capture_output=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code, url, schema], capture_output=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, b"")
     assert len(connect().load("default", "run").records) == 2
 
@@ -265,5 +268,5 @@ def test_a_lost_connection_leaves_nothing_on_the_screen(mortal: PostgresServer) 
         "other.execute('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()')\n"
         "chat.say('second')"
     )
-    done = subprocess.run([sys.executable, "-c", code, mortal.url], capture_output=True, timeout=30)
+    done = subprocess.run([sys.executable, "-c", code, mortal.url], capture_output=True, timeout=120)
     assert (done.returncode, done.stderr) == (0, b"")

@@ -58,11 +58,18 @@ def test_killed_while_it_clears_away_nothing_else_is_lost(
     url: str, schema: str, connect: Connect, kills: int
 ) -> None:
     chance, told, store = random.Random(kills), list[str](), connect()
-    for seed in range(kills):
-        work = partial(_clear_away, url, schema, seed)
-        told += in_a_child(work, chance.uniform(0.2, 1.2))[0]
+
+    def kill(seed: int, seconds: float) -> None:
+        told.extend(in_a_child(partial(_clear_away, url, schema, seed), seconds)[0])
         it_is_clear(store, told)
-    all_was_tried(told)
+
+    def kill_later(seconds: float) -> list[str]:
+        kill(1_000 + int(seconds), seconds)
+        return told
+
+    for seed in range(kills):
+        kill(seed, chance.uniform(0.2, 1.2))
+    all_was_tried(told, kill_later)
 
 
 def _live(url: str, schema: str, seed: int, tell: Tell) -> None:

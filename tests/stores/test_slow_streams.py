@@ -75,7 +75,7 @@ def test_many_streams_at_once_that_need_the_default_executor_come_to_an_end(size
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(2))
         chat = await opened("run", store, number=6)
         answers = (chat.answer(f"c{n}", through_threads(size=size)) for n in range(6))
-        await asyncio.wait_for(asyncio.gather(*answers), 30)
+        await asyncio.wait_for(asyncio.gather(*answers), 60)
         return sorted(output.size for output in await chat.outputs())
 
     assert asyncio.run(run()) == [5 * size] * 6
@@ -135,13 +135,13 @@ def slow_streams(store: Postgres, number: int, watch: Callable[[], bool] = lambd
         answers = [asyncio.ensure_future(slow.answer(f"c{n}", held_back(gate))) for n in range(number)]
         await asyncio.sleep(0.3)
         async with await opened("other", store) as chat:
-            await asyncio.wait_for(chat.say("said at once"), 10)
-            await asyncio.wait_for(chat.answer("c0", "answered at once"), 10)
+            await asyncio.wait_for(chat.say("said at once"), 60)
+            await asyncio.wait_for(chat.answer("c0", "answered at once"), 60)
             messages = (await chat.view()).messages
         assert watch()
         assert not any(answer.done() for answer in answers)
         gate.set()
-        await asyncio.wait_for(asyncio.gather(*answers), 30)
+        await asyncio.wait_for(asyncio.gather(*answers), 60)
         assert len(await slow.outputs()) == number
         await slow.close()
         return [messages[1].text, messages[-1].results[0].text]
@@ -154,23 +154,24 @@ def test_an_answer_that_is_given_up_stops_its_stream(ahead: int, monkeypatch: py
     monkeypatch.setattr(streaming, "AHEAD", ahead)
 
     async def run() -> str:
-        ended = asyncio.get_running_loop().create_future()
+        begun, ended = asyncio.Event(), asyncio.get_running_loop().create_future()
 
         async def endless() -> AsyncIterator[bytes]:
             try:
                 yield b"x" * 200
-                await asyncio.sleep(30)
+                begun.set()
+                await asyncio.sleep(600)
             except asyncio.CancelledError:
                 ended.set_result("stopped")
                 raise
 
         chat = await opened("run", Memory())
         answer = asyncio.ensure_future(chat.answer("c0", endless()))
-        await asyncio.sleep(0.1)
+        await asyncio.wait_for(begun.wait(), 60)
         answer.cancel()
         with pytest.raises(asyncio.CancelledError):
             await answer
-        stopped = await asyncio.wait_for(ended, 5)
+        stopped = await asyncio.wait_for(ended, 60)
         await chat.answer("c0", "another")
         return str(stopped)
 
@@ -202,14 +203,16 @@ def test_a_thread_does_not_wait_for_a_loop_that_is_closed(monkeypatch: pytest.Mo
     async def begin() -> None:
         chat = await opened("run", Memory())
         kept.append(asyncio.ensure_future(chat.answer("c0", held_back(asyncio.Event()))))
-        await asyncio.sleep(0.2)
+        until = time.monotonic() + 60
+        while not waiting_threads() and time.monotonic() < until:
+            await asyncio.sleep(0.01)
 
     loop.run_until_complete(begin())
     assert waiting_threads() == 1
     for task in asyncio.all_tasks(loop):
         task._log_destroy_pending = False  # type: ignore[attr-defined]  # they end in the middle, and that is what is tried
     loop.close()
-    until = time.monotonic() + 5
+    until = time.monotonic() + 60
     while waiting_threads() and time.monotonic() < until:
         time.sleep(0.02)
     assert waiting_threads() == 0

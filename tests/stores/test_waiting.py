@@ -37,7 +37,7 @@ class FarAway(Memory):
     def _wait(self) -> None:
         self._round.clear()
         self.waits.set()
-        assert self._round.wait(5), "the event loop stands still"
+        assert self._round.wait(60), "the event loop stands still"
         self.waited += 1
 
     def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
