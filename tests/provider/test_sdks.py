@@ -1,4 +1,7 @@
-"""The official SDKs run a tool loop against the provider: streaming and not, sync and async."""
+"""The official SDKs run a tool loop against the provider: streaming and not, sync and async.
+
+There is nothing to verify on loopback, and reading the machine's certificates takes longer than most requests.
+"""
 
 import asyncio
 import json
@@ -38,11 +41,11 @@ class Chat:
 
     @cached_property
     def client(self):
-        return openai.OpenAI(**self.told)
+        return openai.OpenAI(**self.told, http_client=openai.DefaultHttpxClient(verify=False))
 
     @cached_property
     def async_client(self):
-        return openai.AsyncOpenAI(**self.told)
+        return openai.AsyncOpenAI(**self.told, http_client=openai.DefaultAsyncHttpxClient(verify=False))
 
     @property
     def request(self):
@@ -132,11 +135,12 @@ class Anthropic:
 
     @cached_property
     def client(self):
-        return anthropic.Anthropic(**self.told)
+        return anthropic.Anthropic(**self.told, http_client=anthropic.DefaultHttpxClient(verify=False))
 
     @cached_property
     def async_client(self):
-        return anthropic.AsyncAnthropic(**self.told)
+        client = anthropic.DefaultAsyncHttpxClient(verify=False)
+        return anthropic.AsyncAnthropic(**self.told, http_client=client)
 
     @property
     def request(self):
@@ -182,7 +186,9 @@ class Gemini:
     output = "a.py:1"
 
     def __init__(self, provider):
-        self.client = genai.Client(api_key="any", http_options={"base_url": provider.gemini_base_url})
+        plain = {"verify": False}
+        told = {"base_url": provider.gemini_base_url, "client_args": plain, "async_client_args": plain}
+        self.client = genai.Client(api_key="any", http_options=told)
         self.history = [types.Content(role="user", parts=[types.Part(text=QUESTION)])]
 
     @property

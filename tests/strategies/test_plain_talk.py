@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import pytest
 
@@ -22,6 +23,12 @@ def size_of(made: Talk | Blunt) -> int:
     with fanfold.open("whole", window=10_000_000) as chat:
         chat.merge(made.messages)
         return chat.view().tokens
+
+
+@cache
+def talk_and_size(seed: int, language: str, half: int) -> tuple[Talk, int]:
+    made = talk(seed, language, half)
+    return made, size_of(made)
 
 
 def lived(made: Talk | Blunt, size: int, share: float) -> tuple[str, int, int]:
@@ -56,8 +63,7 @@ def test_what_people_state_survives_and_changed_values_resolve_to_the_newest(
     kept, planted, resolved, changed = 0, 0, 0, 0
     for language in ("en", "ja"):
         for seed in range(SEEDS):
-            made = talk(seed, language, half)
-            size = size_of(made)
+            made, size = talk_and_size(seed, language, half)
             text, tokens, rounds = show(made, size, share)
             assert tokens <= share * size
             assert rounds >= ROUNDS
