@@ -12,7 +12,7 @@ PIP = .venv/bin/python -m pip install --quiet --quiet --disable-pip-version-chec
 COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-model test-clients test-integrations release-check lint types bench bench-all bench-peers bench-integrations bench-recorded docs pages lock clean
+.PHONY: help demo test tests wheels test-all test-model test-clients test-integrations release-check lint types bench bench-all bench-peers bench-integrations bench-recorded docs pages lock clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -20,8 +20,13 @@ help: ## this list
 demo: .venv/.core ## see it work: no key, no network, a few seconds
 	@.venv/bin/python -m fanfold demo
 
-test: lint types .browser/.looked ## what has to pass before a commit, and what CI runs
+test: lint .browser/.looked ## what has to pass before a commit, and what CI runs
+	@$(MAKE) --no-print-directory --jobs=3 types tests wheels
+
+tests: .venv/.test .browser/.looked
 	@.venv/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not model"
+
+wheels: .venv/.test
 	@.venv/bin/python scripts/check_release.py --wheels
 
 test-all: lint types .venv/.ray .browser/.looked ## the same with the slow tests and many more examples a law
