@@ -49,6 +49,7 @@ from fanfold.session.passing import Addition, last_history, pass_on
 from fanfold.session.pool import MEMORY, Lease, Pool
 from fanfold.session.request import SentRequest
 from fanfold.session.session import Session
+from fanfold.session.stored import count_unedited
 from fanfold.session.threads import Threads
 
 WORK = Threads("gateway", 8)
@@ -84,8 +85,8 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     """Tokens of what is sent."""
     edits: int
     """How many edits shape it."""
-    whole: int = 0
-    """About the tokens of the client's own request."""
+    whole: int
+    """The tokens of the client's own request, as it would be sent without a reduction."""
     hidden: frozenset[str] = frozenset()
     """The model's tools that the client knows nothing of: calls to them are answered here."""
     spent: int | None = None
@@ -113,6 +114,8 @@ class Conversations:
         """What clients were not told, by tenant and session, and up to which entry that is known."""
         self._clips: OrderedDict[tuple[str, str], ArrivalClip] = OrderedDict()
         """What shapes the outputs that arrive in each session."""
+        self._wholes: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
+        """How many messages a client last sent in each session, and the tokens of all of it."""
         self._guarded: set[tuple[str, str]] = set()
         """Sessions in which something was erased, by tenant and name, as far as this process has seen them."""
         self.responses = StoredResponses(self.pool)
@@ -370,9 +373,20 @@ class Conversations:
             body=body,
             after=view.tokens,
             edits=len(edits),
+            whole=self._count_whole(chat, holder.tenant, request),
             hidden=hidden,
             spent=spent,
         )
+
+    def _count_whole(self, chat: Session, tenant: str, request: HttpRequest) -> int:
+        """The tokens of the client's own request. Bills correct the estimate, but what grew has not become shorter."""
+        key, sent = (tenant, chat.name), len(request.body.get(facts(request.dialect).field) or ())
+        before, most = self._wholes.get(key, (0, 0))
+        tokens = count_unedited(chat)
+        if sent >= before:
+            tokens = max(tokens, most)
+        _keep(self._wholes, key, (sent, tokens))
+        return tokens
 
     def answer(self, managed: Managed, reply: Reply, *, enough: bool = False) -> None:
         """Answer the calls of a reply that are for the gateway; `enough` tells the model to go on without."""

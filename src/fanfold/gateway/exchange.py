@@ -130,7 +130,7 @@ async def serve_asked(
         await client.end()
         return
     response, managed, said = await ask_until_it_fits(gateway, exchange, managed)
-    managed = note_managed(account, exchange, managed)
+    note_managed(account, managed)
     if response.status != 200:
         await pass_on(response, client, managed.headers(), said=said)
         await client.end()
@@ -177,12 +177,10 @@ class Listener:
             await shield(self._keep())
 
 
-def note_managed(account: Exchanged, exchange: Exchange, managed: Managed) -> Managed:
-    """Note what is sent, and about how long the client's own request is."""
-    sent = len(managed.body) if managed.body is not None else len(exchange.body)
+def note_managed(account: Exchanged, managed: Managed) -> None:
+    """Note what is sent, and how long the client's own request is."""
     account.session, account.tokens, account.edits = managed.name, managed.after, managed.edits
-    account.whole = round(managed.after * max(1.0, len(exchange.body) / max(1, sent)))
-    return msgspec.structs.replace(managed, whole=account.whole)
+    account.whole = managed.whole
 
 
 async def check_stored(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None) -> None:

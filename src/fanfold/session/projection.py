@@ -7,11 +7,13 @@ from operator import is_
 from types import MappingProxyType
 from typing import Any
 
-from fanfold.core.edit import Decision, Pin, Undo
+from fanfold.core.edit import RECALL, Decision, Pin, Undo
 from fanfold.core.layout import Layout
 from fanfold.core.log import Log
+from fanfold.core.message import Message
 from fanfold.core.record import VISIBLE, Edited, Framed, Move, Record
 from fanfold.core.view import Row, Scale, View, Weight
+from fanfold.stores.checkpoint import Checkpoint
 
 
 class Projection:
@@ -32,6 +34,11 @@ class Projection:
         self._read = 0
         self._start: tuple[str | None, tuple[Row, ...], tuple[str, ...]] | None = None
         """The tip, rows and shadowed edits that it went on from, if not from nothing."""
+        self._said: int | None = 0
+        self._said_before: int | None = None
+        """What was said before that in tokens, as far as it is known."""
+        self._look_ups: set[str] = set()
+        """The calls with which a model looked something up."""
         self._torn = False
         """Whether taking something in was broken off, so that what is here may lack it."""
         self._view: View | None = None
@@ -62,6 +69,12 @@ class Projection:
                 memory=self.memory,
             )
         return self._view
+
+    @property
+    def said(self) -> int | None:
+        """The tokens of all entries of the path as they were said, without look-ups; None where that is not known."""
+        self.follow()
+        return self._said
 
     def tokens_of(self, id: str) -> int:
         """The tokens of an entry on the path, as the view counts them."""
@@ -97,9 +110,9 @@ class Projection:
         self.memory = {}  # a plan that is still at work keeps what it found for itself
         self._lay_out()
 
-    def resume(self, tip: str | None, rows: Iterable[Row], shadowed: Iterable[str]) -> None:
+    def resume(self, last: Checkpoint, rows: Iterable[Row]) -> None:
         """Go on from rows that were laid out before, in a log that has no records yet."""
-        self._start = (tip, tuple(rows), tuple(shadowed))
+        self._start, self._said_before = (last.head, tuple(rows), tuple(last.shadowed)), last.said
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -110,6 +123,7 @@ class Projection:
             self._read = len(self.log.records)
         else:
             self._rebuild(None)
+            self._said = self._said_before
             self._tip, rows, shadowed = self._start
             self._layout.rows, self._layout.shadowed = list(rows), list(shadowed)
             self._read = 0
@@ -167,11 +181,21 @@ class Projection:
         self.path.append(id)
         self._tip = id
         self._layout.step(id)
+        if self._said is not None and not self._is_look_up(self.log.message(id)):
+            self._said += self.weights[id][1].tokens
+
+    def _is_look_up(self, message: Message) -> bool:
+        """Whether a message only looks something up, or answers that."""
+        looked_up = {call.id for call in message.calls if call.name in RECALL}
+        self._look_ups |= looked_up
+        if message.results:
+            return all(result.call in self._look_ups for result in message.results)
+        return bool(looked_up) and len(looked_up) == len(message.calls)
 
     def _rebuild(self, tip: str | None) -> None:
         self.path: list[str] = []
         self.depth: dict[str, int] = {}
-        self._tip = tip
+        self._tip, self._said = tip, 0
         self._layout = Layout(self.log, self.scale, None, self.weights)
         self._layout.step(None)
         for id in self.log.tree.path(tip):

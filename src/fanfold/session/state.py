@@ -122,7 +122,7 @@ class State:
         if last is None:
             self.start_over()
             return
-        self.projection.resume(last.head, checkpoint.rows(last, self.log, self.gauge), last.shadowed)
+        self.projection.resume(last, checkpoint.rows(last, self.log, self.gauge))
         self._open_calls = {call.id: call for call in last.calls}
         self._stood = (0, last.standing)
         self.keeping.catch_up()
@@ -493,7 +493,7 @@ class State:
             view, passed = self.projection.view(), self.projection.passed
             calls, standing = self._open_calls.values(), self.count_standing()
             saved = checkpoint.save(self.log, view, passed, calls, standing)
-            self.keeping.keep_checkpoint(replace(saved, summary=summarize(self)))
+            self.keeping.keep_checkpoint(replace(saved, summary=summarize(self), said=self.projection.said))
 
     def close(self) -> None:
         """Keep a checkpoint, and do no more with it."""

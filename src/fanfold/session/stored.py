@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fanfold.config.choice import remembered_options
 from fanfold.config.options import Options
+from fanfold.core.edit import RECALL
 from fanfold.core.errors import NotFound
 from fanfold.core.message import Call, Message
 from fanfold.core.record import Erased, Move, Opened, Record, Sent
@@ -17,6 +18,7 @@ from fanfold.dialects.tools import functions
 from fanfold.dialects.weigh import framed, sendable
 from fanfold.session.open import open_aside
 from fanfold.session.session import Session, Verbs
+from fanfold.session.state import tool_names
 from fanfold.session.summarize import summarize
 from fanfold.stores.store import Store, Tenant
 from fanfold.stores.summary import Summary
@@ -136,6 +138,22 @@ def head_ahead(chat: Verbs) -> str | None:
     state = chat._state
     state.read_whole()
     return next((id for id in reversed(state.log.behind) if id not in state.depth), None)
+
+
+def count_unedited(chat: Verbs) -> int:
+    """The tokens that a request would have with everything in it that was said, and without tools to look it up.
+
+    In the window's tokens, as the view's are. A checkpoint of 0.1 does not tell; then it is what edits saved.
+    """
+    state = chat._state
+    view, limits, frame = state.view(), state.limits(), state.log.frame()
+    if (said := state.projection.said) is None:
+        return limits.billed(view.tokens + max(0, state.log.totals.spared if state.log.totals else 0))
+    named = [(tool_names(replace(frame, tools=(tool,)), state.dialect.name), tool) for tool in frame.tools]
+    own = tuple(tool for names, tool in named if not names or not names <= RECALL)
+    return limits.billed(
+        view.overhead + state.gauge.frame(replace(frame, tools=own), view.rows).tokens + said
+    )
 
 
 def count_erasures(chat: Verbs) -> int:

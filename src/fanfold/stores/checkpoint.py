@@ -76,6 +76,8 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The session in a few figures."""
     ahead: tuple[str, ...] = ()
     """What the session said before right behind its head: whoever says it again comes by what was decided there."""
+    said: int | None = None
+    """The tokens of all messages up to the head as they were said; earlier checkpoints do not tell."""
     erased: dict[str, str] = {}
     """System prompts and notes that were erased, and why: one that is sent again stays so."""
 
