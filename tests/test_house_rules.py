@@ -330,6 +330,13 @@ def test_all_public_names_are_listed_before_anybody_has_used_them() -> None:
     assert version == metadata.version("fanfold")
 
 
+def test_the_signature_of_open_reads_well() -> None:
+    assert " at 0x" not in str(inspect.signature(fanfold.open))
+    assert "fallback: 'Sequence[Strategy]' = (digest_oldest, drop_seen" in str(
+        inspect.signature(fanfold.open)
+    )
+
+
 def test_a_checkout_that_was_not_installed_runs_and_has_a_version() -> None:
     code = (
         "import sys; from importlib import metadata\n"

@@ -180,3 +180,14 @@ def test_no_token_counts_twice_where_a_text_is_pinned() -> None:
     pressure = chat.pressure()
     assert pressure.fresh == 0
     assert pressure.pinned + pressure.rest == pressure.tokens
+
+
+def test_that_a_pinned_message_is_shortened_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    chat = fanfold.open("run", window=9_000, strategy=elides_calls)
+    chat.merge(
+        [said("Go."), replied(None, called("c1", "run", LONG)), returned("c1", "out"), replied("Done.")]
+    )
+    chat.compact(force=True)
+    row = chat.view().rows[1]
+    chat.pin(row.id)
+    assert f"{row.id[:8]} is shortened by e1, and pinned as the model sees it" in caplog.text

@@ -22,6 +22,7 @@ from fanfold.core.record import Opened, entries_of
 from fanfold.dialects.registry import DIALECTS, dialect_for
 from fanfold.stores.store import Batch
 from fanfold.strategies import digest
+from fanfold.testing import replied, response
 
 CLAUDE, GPT, GEMINI = "claude-opus-4-5", "gpt-5.2", "gemini-3-pro-preview"
 
@@ -501,3 +502,16 @@ def test_given_wins_over_remembered_and_remembered_over_inferred(
         found = (opened if speaking else reopened)(store, **options)
         assert found == (told or dialect_for(str(said["model"])), said["model"], said["window"])
         assert reopened(store) == found
+
+
+def test_a_view_has_as_many_tokens_when_the_session_is_opened_again(tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path / 'agent.db'}"
+    with fanfold.open("run", model="gpt-4o", store=store) as chat:
+        for number in range(3):
+            chat.say(f"Question {number}: " + "word " * 50)
+            sent = chat.request(max_tokens=100).sent
+            chat.receive(response(replied("An answer."), prompt=sent.tokens + 61, output=30))
+        chat.say("And now?")
+        tokens = chat.view().tokens
+    with fanfold.open("run", model="gpt-4o", store=store) as chat:
+        assert chat.view().tokens == tokens

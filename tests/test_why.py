@@ -31,3 +31,33 @@ def test_several_edits_that_shorten_an_entry_are_all_named_and_undone() -> None:
         chat.undo(id, through=through)
     assert chat.why(entry).way_back == ()
     assert str(chat.why(entry)).startswith(f"{entry[:8]} is in view\n")
+
+
+def test_the_figures_of_an_edit_stay_as_they_were_when_it_was_made() -> None:
+    chat = fanfold.open("run", model="claude-sonnet-4-5", window=9_000, strategy=elides_twice, fallback=())
+    long = {"words": "word " * 300}
+    calls = [{"type": "tool_use", "id": f"c{n}", "name": "run", "input": long} for n in (1, 2)]
+    results = [{"type": "tool_result", "tool_use_id": f"c{n}", "content": "out"} for n in (1, 2)]
+    chat.merge([said("Go."), {"role": "assistant", "content": calls}, {"role": "user", "content": results}])
+    tokens = chat.request(max_tokens=100).sent.tokens
+
+    def reply(prompt: int) -> dict[str, object]:
+        usage = {"input_tokens": prompt, "output_tokens": 5}
+        told = [{"type": "text", "text": "Done."}]
+        return {
+            "type": "message",
+            "role": "assistant",
+            "content": told,
+            "stop_reason": "end_turn",
+            "usage": usage,
+        }
+
+    chat.receive(reply(tokens))
+    chat.compact(force=True)
+    before = [(edit.before, edit.after) for edit in chat.why("e1").edits]
+    listed = [one.decision.before for one in chat.edits()]
+    for factor in (1.3, 1.25):
+        chat.say("And now?")
+        chat.receive(reply(round(chat.request(max_tokens=100).sent.tokens * factor)))
+    assert [(edit.before, edit.after) for edit in chat.why("e1").edits] == before
+    assert [one.decision.before for one in chat.edits()] == listed

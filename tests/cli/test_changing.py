@@ -36,6 +36,20 @@ def test_what_undo_brings_back_above_the_room_is_said(run: Run, shortened: str) 
     assert len(run("undo", "run").out.splitlines()) == 1
 
 
+def test_what_another_edit_still_shortens_after_an_undo_is_said(run: Run, shortened: str) -> None:
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert run("fold", "run", ids[1], ids[2], "They looked.").code == 0
+    assert run("undo", "run", "e2").out.splitlines()[-1] == (
+        "1 of 2 messages are still shortened or hidden by another edit: fanfold undo run e1"
+    )
+    assert "still" not in run("undo", "run", "e1").out
+
+
+def test_a_command_that_is_proposed_names_the_store_that_was_given(run: Run, shortened: str) -> None:
+    told = run("why", "run", "o1", "--store", shortened).out.splitlines()[-1]
+    assert told == f"To bring it back: fanfold undo run e1 --store {shortened}"
+
+
 def test_a_message_is_not_undone_but_its_edit_is_named(run: Run, shortened: str) -> None:
     ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
     told = "not an edit; to bring it back, undo e1.\n"

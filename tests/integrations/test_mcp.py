@@ -105,6 +105,9 @@ def test_a_client_looks_asks_why_undoes_and_pins() -> None:
     assert "fold" in asyncio.run(asked(made, "why", {"entry": edit}))
     assert "request 0" in asyncio.run(asked(made, "undo", {"edit": edit}))
     assert "They began." not in str(chat.view())
+    below = chat.fold([row.id for row in chat.view().rows[:2]], "They began again.").id
+    chat.fold([row.id for row in chat.view().rows[:2]], "Much happened.")
+    assert "request 0" in asyncio.run(asked(made, "undo", {"edit": below, "through": True}))
     asyncio.run(asked(made, "pin", {"what": "reply 3"}))
     assert "reply 3" in str(chat.pins())
 

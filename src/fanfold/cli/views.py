@@ -5,6 +5,9 @@ from __future__ import annotations
 from shlex import quote
 from typing import Any
 
+import click
+from click.core import ParameterSource
+
 from fanfold.core.view import View
 from fanfold.session.fit import Fitted
 from fanfold.session.look import Why
@@ -28,10 +31,19 @@ def lines_of(view: View) -> list[str]:
 
 def how_to_bring_back(chat: Session, found: Why) -> str:
     """The commands that show an entry whole again, if anything hides or shortens it."""
-    undos = [
-        f"fanfold undo {quote(chat.name)} {id}{' --through' * through}" for id, through in found.way_back
-    ]
+    undos = [undo_command(chat, id, through=through) for id, through in found.way_back]
     return f"To bring it back: {'; '.join(undos)}" if undos else ""
+
+
+def undo_command(chat: Session, edit: str, *, through: bool) -> str:
+    """The command that undoes an edit in the same store."""
+    ctx = click.get_current_context(silent=True)
+    given = [
+        f" --{name} {quote(str(ctx.params[name]))}"
+        for name in ("store", "tenant")
+        if ctx is not None and ctx.get_parameter_source(name) == ParameterSource.COMMANDLINE
+    ]
+    return f"fanfold undo {quote(chat.name)} {edit}{' --through' * through}{''.join(given)}"
 
 
 def report_of(name: str, result: Fitted, *, rows: bool) -> dict[str, Any]:

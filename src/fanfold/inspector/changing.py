@@ -76,6 +76,12 @@ def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         done = _write(seat, verb, args, kwargs)
         made = done if isinstance(done, tuple) else (done,)
         found["decisions"] = [one for one in made if isinstance(one, Decision)]
+    pinned = seat.chat.view().row(str(args[0])) if verb == "pin" else None
+    if pinned is not None and pinned.was is not None:
+        found["says"].append(
+            f"It is shortened by {', '.join(pinned.why)}, and pinned as the model sees it. "
+            "To pin it whole, bring it back first."
+        )
     return {"dry_run": bool(asked.body.get("dry_run")), **found}
 
 

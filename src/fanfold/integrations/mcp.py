@@ -39,6 +39,7 @@ _TITLES = {
     SEARCH: "Search all outputs",
 }
 _ENTRY = {"type": "string", "description": "The id of a row in the view, or of an edit such as e3."}
+_THROUGH = {"type": "boolean", "description": "Also undo the later edits that cover it."}
 _WRITE: tuple[dict[str, Any], ...] = (
     {
         "name": "view",
@@ -58,7 +59,7 @@ _WRITE: tuple[dict[str, Any], ...] = (
         "name": "undo",
         "title": "Undo an edit",
         "description": "Take an edit back, so that what it hid is shown again; by default the last one.",
-        "inputSchema": {"type": "object", "properties": {"edit": _ENTRY}},
+        "inputSchema": {"type": "object", "properties": {"edit": _ENTRY, "through": _THROUGH}},
         "annotations": {"readOnlyHint": False, "destructiveHint": False, "openWorldHint": False},
     },
     {
@@ -212,7 +213,7 @@ def _say_why(chat: Session, arguments: dict[str, Any]) -> str:
 
 def _undo(chat: Session, arguments: dict[str, Any]) -> str:
     edit = _word(arguments, "edit") if arguments.get("edit") else None
-    undone = chat.undo(edit)
+    undone = chat.undo(edit, through=arguments.get("through") is True)
     return f"{', '.join(each.id for each in undone)}: done.\n{chat.view()}"
 
 

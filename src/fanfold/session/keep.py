@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from fanfold.core.budget import Learned
 from fanfold.core.edit import Pin, Undo
 from fanfold.core.errors import Corrupt, NotFound, StoreFailed
 from fanfold.core.log import Log
@@ -419,3 +420,13 @@ def goes_on(record: Record) -> bool:
             return not any(isinstance(decision.edit, Pin | Undo) for decision in decisions)
         case _:
             return isinstance(record, Framed | Beside)
+
+
+def as_of_now(learned: Learned, log: Log) -> Learned:
+    """What bills taught before the session was opened; the last one holds if only messages came since its request."""
+    billed = log.sent[-1] if log.sent and log.requests - 1 in log.bills else None
+    if billed is None or log.head is None:
+        return learned.voided()
+    depth = log.tree[billed.tip].depth if billed.tip is not None else -1
+    more = log.tree[log.head].depth - depth
+    return learned if log.version - billed.version == more >= 0 else learned.voided()

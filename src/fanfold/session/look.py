@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
+from fanfold.core.budget import Learned
 from fanfold.core.edit import Decision, Edit, Elide, Fold, Note, Pin, Undo, covers_of
 from fanfold.core.errors import NotFound
 from fanfold.core.layout import show
-from fanfold.core.record import Edited, Sent, Totals
+from fanfold.core.record import Edited, Sent, Taught, Totals
 from fanfold.core.view import View
 from fanfold.session.state import State
 from fanfold.session.undo import entry_named, standing_edits, way_back
@@ -166,7 +167,7 @@ def why(state: State, name: str) -> Why:
         entry=id,
         visible=row is not None,
         shown_by=shown if row is None else None,
-        edits=tuple(decision_in_window(decision, state.limits()) for decision in touched),
+        edits=as_decided(state, touched),
         undone=undone,
         said=log.times.get(id, 0.0),
         times=_times(state, touched),
@@ -177,6 +178,18 @@ def why(state: State, name: str) -> Why:
         seen=" ".join(filter(None, texts.values())),
         way_back=tuple(way_back(state, id)) if id in state.depth else (),
     )
+
+
+def as_decided(state: State, decisions: Iterable[Decision]) -> tuple[Decision, ...]:
+    """Decisions in the window's tokens, by what bills had taught when each was made: later bills do not change them."""
+    learned, then = Learned(exact=state.gauge.exact), dict[str, Learned]()
+    for record in state.log.records:
+        if isinstance(record, Taught):
+            learned = record.learned.voided()
+        elif isinstance(record, Edited):
+            then.update((decision.id, learned) for decision in record.decisions)
+    budgets = {known: state.terms.budget.measured_by(known) for known in set(then.values())}
+    return tuple(decision_in_window(one, budgets[then[one.id]]) for one in decisions)
 
 
 def _why_edit(state: State, id: str) -> Why:
@@ -197,7 +210,7 @@ def _why_edit(state: State, id: str) -> Why:
         entry=id,
         visible=stands and not over,
         shown_by=over,
-        edits=tuple(decision_in_window(decision, state.limits()) for decision in touched),
+        edits=as_decided(state, touched),
         undone=undone,
         said=times[0],
         times=times,

@@ -59,7 +59,12 @@ def _called_like(described: Callable[P, object]) -> Callable[[Callable[[str, Opt
 
     So `open` and `aopen` are described once, and an option that nobody knows is a `BadSetting` that names the nearest.
     """
-    shown = signature(described).replace(return_annotation=Signature.empty)
+    taken = signature(described)
+    named = [
+        one.replace(default=_Names(one.default)) if one.name == "fallback" else one
+        for one in taken.parameters.values()
+    ]
+    shown = taken.replace(parameters=named, return_annotation=Signature.empty)
     known = [name for name in shown.parameters if name != "name"]
 
     def taking(function: Callable[[str, Options], T]) -> Callable[P, T]:
@@ -73,6 +78,13 @@ def _called_like(described: Callable[P, object]) -> Callable[[Callable[[str, Opt
         return call  # type: ignore[return-value]
 
     return taking
+
+
+class _Names(tuple[Strategy, ...]):
+    """Functions that print as their names: their addresses say nothing to whoever reads a signature."""
+
+    def __repr__(self) -> str:
+        return f"({', '.join(map(name_of, self))})"
 
 
 def _arguments(

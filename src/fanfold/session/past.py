@@ -25,10 +25,9 @@ from fanfold.core.record import (
 from fanfold.dialects.dialect import Marks
 from fanfold.dialects.weigh import framed, sendable
 from fanfold.session.cache import model_of
-from fanfold.session.look import summary_of
+from fanfold.session.look import as_decided, summary_of
 from fanfold.session.state import State
 from fanfold.session.undo import standing_edits
-from fanfold.tokens.units import decision_in_window
 from fanfold.tokens.usage import cost
 
 EditKind = Literal["fold", "drop", "elide", "repair", "pin", "note"]
@@ -108,7 +107,8 @@ def edits(state: State) -> tuple[PastEdit, ...]:
 
 
 def _past_edits(state: State) -> Iterator[PastEdit]:
-    log, limits = state.log, state.limits()
+    log = state.log
+    told = {one.id: one for one in as_decided(state, log.decisions.values())}
     made = {one.id: rec.time for rec in log.records if isinstance(rec, Edited) for one in rec.decisions}
     undone, stand = log.undone(), {decision.id for decision in standing_edits(state)}
     stand.update(id for id, _ in log.pins())
@@ -127,7 +127,7 @@ def _past_edits(state: State) -> Iterator[PastEdit]:
         covered = over.get(place) if id in stand else None
         fate: Fate = "undone" if id in undone else "covered" if covered else "elsewhere"
         yield PastEdit(
-            decision=decision_in_window(decision, limits),
+            decision=told[id],
             kind=kind,
             says=summary_of(decision.edit),
             time=made.get(id, 0.0),

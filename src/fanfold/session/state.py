@@ -38,7 +38,7 @@ from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.references import shelved
 from fanfold.outputs.source import LineIndex
 from fanfold.session.aftermath import Aftermath, GivenParams, Judged, Resent, Still
-from fanfold.session.keep import LoadedSession, all_go_on, comes_by_again, goes_on
+from fanfold.session.keep import LoadedSession, all_go_on, as_of_now, comes_by_again, goes_on
 from fanfold.session.projection import Projection, standing_on
 from fanfold.session.summarize import summarize
 from fanfold.session.terms import Terms
@@ -289,7 +289,7 @@ class State:
         """Start from what this session learned before, else from what others of the same model did."""
         taught, kind = self.log.taught, (self.terms.model or "", self.terms.meter.name)
         if taught and (taught.model, taught.meter) == kind:
-            self.learned = sound(taught.learned, exact=self.gauge.exact).voided()
+            self.learned = as_of_now(sound(taught.learned, exact=self.gauge.exact), self.log)
             self._most = (taught.most, taught.most_bytes)
             return
         tenant = self.terms.tenant

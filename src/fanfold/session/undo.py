@@ -260,6 +260,13 @@ def pin(state: State, what: str) -> Decision:
     entries = [id for id in state.path if id.startswith(what)] if len(what) >= SHORTEST_ID else []
     pin = Pin(entry=entries[0]) if len(entries) == 1 else Pin(text=what)
     _check_shown(state, pin)
+    row = state.view().row(pin.entry) if pin.entry is not None else None
+    if row is not None and row.was is not None:
+        state.warn(
+            "%s is shortened by %s, and pinned as the model sees it; undo that first to pin it whole.",
+            row.id[:8],
+            ", ".join(row.why),
+        )
     return _pin_once(state, pin)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from logging import getLogger
 
 import click
 from msgspec import to_builtins
@@ -11,11 +12,14 @@ import fanfold
 from fanfold.cli.completing import edit_ids, row_ids
 from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
-from fanfold.cli.views import how_to_bring_back
-from fanfold.core.edit import Decision, Pin
+from fanfold.cli.views import how_to_bring_back, undo_command
+from fanfold.core.edit import Decision, Pin, Undo
 from fanfold.core.errors import NotFound
 from fanfold.core.view import View
 from fanfold.session.look import summary_of
+
+_LOOKED_AT, _NAMED = 100, 3
+"""So many messages that came back are looked at, and so many edits are named that still shorten them."""
 
 
 @click.command
@@ -91,7 +95,7 @@ def undo(chat: fanfold.Session, edit: str | None, through: bool, as_json: bool) 
     \b
     Example: fanfold undo run-42 e7
     """
-    _change(chat, lambda: chat.undo(edit, through=through), as_json, _crowded)
+    _change(chat, lambda: chat.undo(edit, through=through), as_json, _after_undo)
 
 
 @click.command
@@ -135,7 +139,12 @@ def pin(chat: fanfold.Session, what: str | None, as_json: bool) -> None:
         lines = [f"{id}  {edit.entry[:12] if edit.entry else edit.text}" for id, edit in pins.items()]
         say(pins, "\n".join(lines) or "Nothing is pinned.", as_json)
         return
-    _change(chat, lambda: (chat.pin(what),), as_json, _pinned_short)
+    logger = getLogger("fanfold")
+    logger.disabled = True  # what it warns of is said below, with the command that helps
+    try:
+        _change(chat, lambda: (chat.pin(what),), as_json, _pinned_short)
+    finally:
+        logger.disabled = False
 
 
 @click.command
@@ -181,7 +190,26 @@ def _change(
     say(said, "\n".join(filter(None, lines)), as_json)
 
 
-def _crowded(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
+def _after_undo(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
+    """What else there is to know: what other edits still hide or shorten, and what comes of a view above its room."""
+    return "\n".join(filter(None, (_still_short(chat, decisions), _crowded(chat))))
+
+
+def _still_short(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
+    """Which edits still hide or shorten what was brought back."""
+    undone = [one.edit.edit for one in decisions if isinstance(one.edit, Undo)]
+    entries = dict.fromkeys(entry for edit in undone for entry in chat.why(edit).hides[:_LOOKED_AT])
+    left = [found for entry in entries if (found := chat.why(entry)).way_back]
+    ways = dict.fromkeys(way for found in left for way in found.way_back)
+    if not left:
+        return ""
+    commands = [undo_command(chat, edit, through=through) for edit, through in ways]
+    more = f"; and {many(len(commands) - _NAMED, 'more edit')}" if len(commands) > _NAMED else ""
+    one = "It is" if len(entries) == 1 else f"{len(left):,} of {many(len(entries), 'message')} are"
+    return f"{one} still shortened or hidden by another edit: {'; '.join(commands[:_NAMED])}{more}"
+
+
+def _crowded(chat: fanfold.Session) -> str:
     """What comes of it if the view is now above its room."""
     view = chat.view()
     if not view.room or view.tokens <= view.room:

@@ -40,7 +40,7 @@ class Provider:
     `window` is in tokens as `count` counts them in a text, by default with the vocabulary of the model that
     is asked: its bills are close to the real ones. `cache_minimum` is the shortest prompt that is
     remembered, by `clock`. With `foreign_signatures`, signed thinking from elsewhere passes unverified.
-    With `key`, requests must bring it.
+    With `key`, requests must bring it. With `port` 0, it listens on any that is free.
     """
 
     def __init__(
@@ -53,19 +53,20 @@ class Provider:
         cache_minimum: int = 1_024,
         foreign_signatures: bool = False,
         key: str | None = None,
+        port: int = 0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.window = window
         self.requests: list[Received] = []
         self._script = _reader(script)
         self._given, self._limits, self._minimum = count, limits or Limits(), cache_minimum
-        self._foreign, self._key, self._seal = foreign_signatures, key, Seal()
+        self._foreign, self._key, self._seal, self._port = foreign_signatures, key, Seal(), port
         self._cache, self._seen = PromptCache(clock), Counter[str]()
         self._lock = threading.Lock()
         self._server: Server | None = None
 
     def __enter__(self) -> Self:
-        self._server = Server(self._respond)
+        self._server = Server(self._respond, self._port)
         self._server.start()
         return self
 

@@ -95,8 +95,8 @@ class Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def __init__(self, respond: Respond) -> None:
-        super().__init__(("127.0.0.1", 0), Connection)
+    def __init__(self, respond: Respond, port: int = 0) -> None:
+        super().__init__(("127.0.0.1", port), Connection)
         self.respond = respond
         self._open: set[socket.socket] = set()
         self._thread = threading.Thread(

@@ -1,0 +1,26 @@
+"""`python -m fanfold.testing.provider` serves whoever has no key."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+
+
+def test_it_says_where_it_listens_and_answers_until_it_is_stopped() -> None:
+    command = [sys.executable, "-m", "fanfold.testing.provider", "--window", "9000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        url = process.stdout.readline().split()[-1]
+        assert "Ctrl-C" in process.stdout.readline() + process.stdout.readline()
+        body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello."}]}
+        asked = urllib.request.Request(
+            f"{url}/chat/completions", json.dumps(body).encode(), {"authorization": "Bearer any"}
+        )
+        with urllib.request.urlopen(asked, timeout=60) as answer:
+            told = json.load(answer)["choices"][0]["message"]["content"]
+        assert told.startswith("This is request 1, with 1 messages")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
