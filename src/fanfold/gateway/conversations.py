@@ -298,6 +298,7 @@ class Conversations:
             body=None,
             after=sent.view.tokens,
             edits=0,
+            whole=self._at_least(key, len(step.new), sent.view.tokens, more=True),
         )
         return managed, msgspec.structs.replace(course, mark=mark)
 
@@ -379,12 +380,15 @@ class Conversations:
         )
 
     def _count_whole(self, chat: Session, tenant: str, request: HttpRequest) -> int:
-        """The tokens of the client's own request. Bills correct the estimate, but what grew has not become shorter."""
-        key, sent = (tenant, chat.name), len(request.body.get(facts(request.dialect).field) or ())
+        """The tokens of the client's own request."""
+        sent = len(request.body.get(facts(request.dialect).field) or ())
+        return self._at_least((tenant, chat.name), sent, count_unedited(chat))
+
+    def _at_least(self, key: tuple[str, str], sent: int, tokens: int, *, more: bool = False) -> int:
+        """Tokens of so many messages, or so many `more`. Bills correct estimates, but what grew is not shorter now."""
         before, most = self._wholes.get(key, (0, 0))
-        tokens = count_unedited(chat)
-        if sent >= before:
-            tokens = max(tokens, most)
+        sent += before if more else 0
+        tokens = max(tokens, most) if sent >= before else tokens
         _keep(self._wholes, key, (sent, tokens))
         return tokens
 

@@ -76,17 +76,17 @@ def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         done = _write(seat, verb, args, kwargs)
         made = done if isinstance(done, tuple) else (done,)
         found["decisions"] = [one for one in made if isinstance(one, Decision)]
-    pinned = seat.chat.view().row(str(args[0])) if verb == "pin" else None
-    if pinned is not None and pinned.was is not None:
-        found["says"].append(
-            f"It is shortened by {', '.join(pinned.why)}, and pinned as the model sees it. "
-            "To pin it whole, bring it back first."
-        )
     return {"dry_run": bool(asked.body.get("dry_run")), **found}
 
 
 def _say_beside(seat: Seat, verb: str, args: tuple[Any, ...]) -> list[str]:
-    """What an undo leaves as it is."""
+    """What an undo leaves as it is, and what of a message is pinned."""
+    pinned = seat.chat.view().row(str(args[0])) if verb == "pin" else None
+    if pinned is not None and pinned.was is not None:
+        by = ", ".join(pinned.why)
+        return [
+            f"It is shortened by {by}, and pinned as the model sees it. To pin it whole, bring it back first."
+        ]
     short = _count_shortened(seat, args[0]) if verb == "undo" else 0
     if not short:
         return []
