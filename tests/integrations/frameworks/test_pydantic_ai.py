@@ -64,11 +64,13 @@ class PydanticAgent:
             given: Any = {
                 "message_history": self.histories.get(thread), "conversation_id": thread, "usage_limits": NO_LIMIT,
             }  # fmt: skip
-            if mode == "run_stream":
-                async with agent.run_stream(text, **given) as stream:
-                    said = await stream.get_output()
-                    self.histories[thread] = stream.all_messages()
-                    return said
+            if mode == "iter":
+                async with agent.iter(text, **given) as steps:
+                    async for _ in steps:
+                        pass
+                    assert steps.result is not None
+                    self.histories[thread] = steps.result.all_messages()
+                    return steps.result.output
             if mode == "stream":
                 given["event_stream_handler"] = self._listen
             done = await agent.run(text, **given)
@@ -89,7 +91,7 @@ class PydanticAgent:
 
 
 def test_an_agent_keeps_every_promise() -> None:
-    check_integration(PydanticAgent, modes=("run", "run_stream", "stream"))
+    check_integration(PydanticAgent, modes=("run", "iter", "stream"))
 
 
 class Scripted:
@@ -169,6 +171,25 @@ def test_failed_calls_stay_paired() -> None:
         if getattr(part, "tool_name", None) and not isinstance(part, ToolCallPart)
     ]
     assert called == answered
+
+
+def test_a_reply_that_is_streamed_by_run_stream_is_recorded_with_its_bill() -> None:
+    """It ends with the first text that a model says, beside calls too: so this is no run for the check."""
+    fold = Fanfold()
+
+    async def main(url: str) -> str:
+        async with AsyncOpenAI(base_url=url, api_key="any", max_retries=0) as client:
+            model = OpenAIChatModel("gpt-4o", provider=OpenAIProvider(openai_client=client))
+            agent = Agent(model, name="reader", tools=[look], capabilities=[fold])
+            async with agent.run_stream("Look.", conversation_id="t1") as stream:
+                return await stream.get_output()
+
+    with Provider([Turn(calls=[("look", {"number": 1})]), Turn("Done.")]) as provider:
+        assert asyncio.run(main(provider.openai_base_url)) == "Done."
+        billed = sum(request.tokens for request in provider.requests)
+    with fold.session("t1/reader") as chat:
+        assert [message.text for message in chat.view().messages][-1] == "Done."
+        assert (chat.stats()["requests"], chat.stats()["billed_tokens"]) == (2, billed)
 
 
 @pytest.mark.parametrize("system", ["openai", "anthropic"])
