@@ -1,16 +1,21 @@
 """The right moment: how many reductions come where a piece of work has just ended, and what that costs.
 
 python -m bench.moment FOLDER… --window 32k
+python -m bench.moment FOLDER… --window 32k --spread
 
 Each conversation is replayed with the default, and with the default that takes no notice of boundaries. A reduction
 is at a boundary if it is made for a request before which something ended (`strategies/moment.py` says what), or after
 a silence in which the provider forgot the prompt.
+
+With `--spread`, nothing is reduced: it says how often a boundary lies within so many tokens behind any place. That is
+the most that a reduction can reach which may wait for so long.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,6 +93,37 @@ def measure(trace: Trace, window: int, chosen: Auto) -> Measured:
     return Measured(tuple(players[0].ends), played.score.cost, played.score.over, played.score.calls)
 
 
+BANDS = (2_000, 4_000, 8_000, 11_000, 13_000, 20_000, 30_000, 45_000)
+"""Tokens for which a reduction may wait."""
+
+
+def stretches(trace: Trace, window: int) -> tuple[list[int], Counter[str]]:
+    """The tokens from one boundary to the next, and what the boundaries are."""
+    player = SessionPlayer(trace, window, ())
+    places, ends = [0], Counter[str]()
+    tokens = 0
+    for call in trace.calls:
+        player.chat.merge(trace.request(call.before))  # which only a request would reduce
+        view = player.chat.view()
+        end, tokens = boundary(view, TABLE), view.tokens
+        ends[end or "nothing"] += 1
+        places += [tokens] if end else []
+    player.close()
+    return [after - before for before, after in pairwise((*places, tokens)) if after > before], ends
+
+
+def tell_spread(found: Sequence[Trace], window: int) -> None:
+    """Print how often a boundary lies within a band."""
+    told = [stretches(trace, window) for trace in found]
+    gaps, ends = [gap for some, _ in told for gap in some], sum((one for _, one in told), Counter[str]())
+    total = sum(gaps)
+    print(
+        f"{sum(ends.values()):,} requests: {', '.join(f'{kind} {many}' for kind, many in ends.most_common())}"
+    )
+    for band in BANDS:
+        print(f"within {band:6,} tokens: {sum(min(gap, band) for gap in gaps) / total:6.1%}")
+
+
 def tell(name: str, found: Sequence[Measured]) -> None:
     """Print what all conversations came to."""
     ends = Counter(end for one in found for end in one.ends)
@@ -104,12 +140,16 @@ def tell(name: str, found: Sequence[Measured]) -> None:
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--window", type=size, default="32k", show_default=True)
 @click.option("--sample", type=click.IntRange(1))
-def main(folders: tuple[Path, ...], window: int, sample: int | None) -> None:
+@click.option("--spread", is_flag=True, help="How far apart boundaries are.")
+def main(folders: tuple[Path, ...], window: int, sample: int | None, *, spread: bool) -> None:
     """Print the share of reductions at a boundary, and the cost with and without."""
     found = [one for folder in folders for one in sampled(folder, sample) if tight(one, window)]
     usual = auto()
     careless = Careless(usual.thrift, usual.steps, refs=usual.refs, table=usual.table)
     print(f"{len(found)} conversations come near a window of {window:,} tokens")
+    if spread:
+        tell_spread(found, window)
+        return
     for name, chosen in (("moment", usual), ("careless", careless)):
         tell(name, [measure(trace, window, chosen) for trace in found])
 
