@@ -1,9 +1,11 @@
 """What was erased is not sent any more, though the client sends it again and again."""
 
 import json
+import time
 
 import fanfold
 from fanfold.core.errors import StoreFailed
+from fanfold.gateway.settings import VirtualKey
 from tests.gateway.gate import Gate, Upstream
 
 REPLY = {
@@ -96,3 +98,42 @@ def test_where_the_store_fails_a_conversation_with_something_erased_is_refused(t
         longer = [*other, ("assistant", "Noted."), ("user", "Go on.")]
         status, headers, _ = gate.post("/v1/chat/completions", body(*longer), x_session_id="two")
         assert (status, headers["x-fanfold-bypassed"]) == (200, "failed: StoreFailed")
+
+
+def test_while_the_store_is_down_from_the_start_agents_go_on_and_nothing_erased_goes_out(tmp_path):
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    store = f"sqlite:{folder / 'agent.db'}"
+    first = [("user", "My number is 555-0199.")]
+    more = [*first, ("assistant", "Noted."), ("user", "Thanks.")]
+    keys = {
+        name: VirtualKey(key=f"a-key-of-{name}-and-more", tenant=name, openai="sk-real")
+        for name in ("ana", "bob")
+    }
+    ana, bob = ({"authorization": f"Bearer a-key-of-{name}-and-more"} for name in ("ana", "bob"))
+    with Upstream([json.dumps(REPLY).encode()]) as upstream:
+        with Gate(upstream.url, store=store, keys=keys) as gate:
+            gate.post("/v1/chat/completions", body(*first), **ana)
+            kept = fanfold.SQLite(folder / "agent.db")
+            (name,) = kept.sessions("ana")
+            with fanfold.open(name, store=kept, tenant="ana") as chat:
+                chat.erase(chat.view().rows[0].id, "asked for")
+            kept.close()
+            gate.post("/v1/chat/completions", body(*more), **ana)
+        assert b"555-0199" not in (folder / "agent.guarded.json").read_bytes()
+        aside = tmp_path / "agent.db"
+        (folder / "agent.db").rename(aside)
+        (folder / "agent.db").write_bytes(b"no database, but a disk that returns what it likes " * 99)
+        known = len(upstream.requests)
+        with Gate(upstream.url, store=store, keys=keys) as gate:
+            status, _, told = gate.post("/v1/chat/completions", body(*more), **ana)
+            assert (status, b"erased" in told, len(upstream.requests)) == (503, True, known)
+            status, headers, _ = gate.post("/v1/chat/completions", body(("user", "Hello.")), **bob)
+            assert (status, headers["x-fanfold-bypassed"]) == (200, "failed: Corrupt")
+            assert upstream.body == body(("user", "Hello."))
+            aside.rename(folder / "agent.db")
+            until = time.monotonic() + 60
+            while gate.post("/v1/chat/completions", body(*more), **ana)[0] == 503:
+                assert time.monotonic() < until
+                time.sleep(0.1)
+            assert b"555-0199" not in upstream.body

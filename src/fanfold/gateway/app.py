@@ -15,6 +15,7 @@ from time import time
 from typing import Any
 from weakref import WeakValueDictionary
 
+from fanfold.core.errors import FanfoldError
 from fanfold.gateway.client import Client
 from fanfold.gateway.clients import client_named
 from fanfold.gateway.conversations import WORK, Conversations
@@ -97,6 +98,7 @@ class Gateway:
                     self._read_settings()
                 if self.conversations is not None:
                     await WORK.run(self.conversations.warm)
+                    await self._try_store(self.conversations)
                 await send({"type": "lifespan.startup.complete"})
             else:
                 if self.inspection is not None:
@@ -108,6 +110,13 @@ class Gateway:
                     await WORK.run(self.conversations.close)
                 await send({"type": "lifespan.shutdown.complete"})
                 return
+
+    async def _try_store(self, conversations: Conversations) -> None:
+        """Say at the start that the store cannot be used; agents are served all the same."""
+        try:
+            await WORK.run(conversations.check_store)
+        except FanfoldError as error:
+            _LOG.error("Requests are passed on as they are until the store can be used: %s", error)
 
     def _read_settings(self) -> None:
         self._given = read_settings()

@@ -9,12 +9,13 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
+from time import monotonic
 from typing import Any, TypeVar
 
 import msgspec
 
 from fanfold.config.defaults import meter_for
-from fanfold.core.errors import BadInput
+from fanfold.core.errors import BadInput, FanfoldError, StoreFailed
 from fanfold.core.message import user
 from fanfold.core.view import Row, View
 from fanfold.dialects.dialect import LIMITS, Reply, reply_limit
@@ -27,6 +28,7 @@ from fanfold.gateway.arrival import ArrivalClip
 from fanfold.gateway.clients import client_named
 from fanfold.gateway.compaction import Reference, asks_for_summary, expand, new_reference
 from fanfold.gateway.course import OUTSIDE, Continuation, Course, Place, chart
+from fanfold.gateway.guard import Guard, guard_path
 from fanfold.gateway.headers import Headers
 from fanfold.gateway.hidden import (
     Rounds,
@@ -55,6 +57,8 @@ from fanfold.session.threads import Threads
 WORK = Threads("gateway", 8)
 _COMMON = "gpt-5.2"
 """A model with the vocabulary by which OpenAI's and Anthropic's are counted; others are read when one comes."""
+_PAUSE = 5.0
+"""Seconds until a store is tried again that could not be opened."""
 _KEPT_NAMES = 10_000
 _KEPT_ROUNDS = 200
 _SMALL = 2
@@ -116,10 +120,11 @@ class Conversations:
         """What shapes the outputs that arrive in each session."""
         self._wholes: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
         """How many messages a client last sent in each session, and the tokens of all of it."""
-        self._guarded: set[tuple[str, str]] = set()
-        """Sessions in which something was erased, by tenant and name, as far as this process has seen them."""
+        self._guard = Guard(guard_path(store))
+        self._down = (0.0, "")
+        """Until when the store is not tried again, and why."""
         self.responses = StoredResponses(self.pool)
-        self._shelf = Shelf(self.pool.store)
+        self._shelf = Shelf(self.pool)
         """The session in which each stored response was given, and the one that a client had summarized."""
         self._clients: OrderedDict[tuple[str, str], str] = OrderedDict()
         """The program that speaks in each session, by tenant and session: it owns the history."""
@@ -129,9 +134,18 @@ class Conversations:
 
         What was erased must not go out again, so such a session is never passed on as the client has it.
         """
-        if name is not None:
-            return (tenant, name) in self._guarded
-        return any(owner == tenant for owner, _ in self._guarded)
+        return self._guard.has(tenant, name)
+
+    def check_store(self) -> None:
+        """Raise `StoreFailed` if the store cannot be opened; it is not tried with every request."""
+        until, reason = self._down
+        if monotonic() < until:
+            raise StoreFailed(reason)
+        try:
+            _ = self.pool.store
+        except FanfoldError as error:
+            self._down = (monotonic() + _PAUSE, str(error))
+            raise
 
     def _lease(self, name: str, holder: Holder, request: HttpRequest) -> Lease:
         client = self._clients.get((holder.tenant, name), "a client")
@@ -151,6 +165,7 @@ class Conversations:
 
     def find(self, headers: Headers, holder: Holder, request: HttpRequest) -> str:
         """The name of the session that a request belongs to; a new one where it belongs to none."""
+        self.check_store()
         name = self._find(headers, holder, request)
         key = (holder.tenant, name)
         _keep(self._clients, key, self._clients.get(key) or client_named(headers))
@@ -280,7 +295,7 @@ class Conversations:
         """Adopt what a client added to its last request, which is sent as it is; None where it cannot be just so."""
         course = step.course
         key = (course.holder.tenant, course.name)
-        if key in self._guarded:
+        if self._guard.has(*key):
             return None
         _keep(self._clients, key, self._clients.get(key, "a client"))
         frame = course.frame if step.reframed else None
@@ -331,7 +346,7 @@ class Conversations:
         """The edits that shape what is sent; where one of them stands for something erased, the session is guarded."""
         shaped = shaped_rows(view)
         if any(row is view.frame or (row.kind == "entry" and view.said(row.id) is None) for row in shaped):
-            self._guarded.add((holder.tenant, name))
+            self._guard.add(holder.tenant, name)
         return {edit for row in shaped for edit in (row.why or (row.id,))}
 
     def refused(self, managed: Managed, error: Mapping[str, Any]) -> Managed | None:

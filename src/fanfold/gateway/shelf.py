@@ -12,6 +12,7 @@ from collections import OrderedDict
 from fanfold.core.errors import BadInput
 from fanfold.core.message import user
 from fanfold.core.record import Move
+from fanfold.session.pool import Pool
 from fanfold.stores.store import Batch, Store
 from fanfold.stores.tenant_tree import TenantTree
 
@@ -23,9 +24,13 @@ _KEPT = 10_000
 class Shelf:
     """Names and the sessions that they stand for, by tenant; those of late are at hand."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
         self._known: OrderedDict[tuple[str, str], str] = OrderedDict()
+
+    @property
+    def _store(self) -> Store:
+        return self._pool.store
 
     def put(self, tenant: str, name: str, session: str) -> None:
         """Keep which session a name stands for, from now on."""
