@@ -47,7 +47,7 @@ from fanfold.gateway.keys import UNSAID, Holder
 from fanfold.gateway.responses import StoredResponses, is_kept, told_response
 from fanfold.gateway.shelf import Shelf
 from fanfold.session.cache import CacheUse
-from fanfold.session.passing import Addition, last_history, pass_on
+from fanfold.session.passing import Addition, last_history, messages_since, pass_on
 from fanfold.session.pool import MEMORY, Lease, Pool
 from fanfold.session.request import SentRequest
 from fanfold.session.session import Session
@@ -418,11 +418,10 @@ class Conversations:
         key, head = (holder.tenant, chat.name), chat.head
         known, rounds = self._rounds.get(key, (None, {}))
         if head is not None and head != known:
-            new = [entry.message for entry in self.pool.store.path(holder.tenant, head, stop=known)]
-            last = self.pool.store.entry(holder.tenant, known) if known is not None else None
-            said = last.message if last is not None and last.message.role != "assistant" else None
+            last, new = messages_since(chat, known)
+            said = last if last is not None and last.role != "assistant" else None
             finds = _defers(holder, request)
-            rounds = {**rounds, **find_rounds(reversed(new), request.dialect, finds=finds, said=said)}
+            rounds = {**rounds, **find_rounds(new, request.dialect, finds=finds, said=said)}
         _keep(self._rounds, key, (head, rounds))
         return rounds
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from fanfold.config.telemetry import current_call
+from fanfold.core.message import Message
 from fanfold.core.view import Row, View
 from fanfold.session.merge import merge_messages
 from fanfold.session.reduce import NOTHING, is_due, wants_to_trim
@@ -47,6 +48,18 @@ def last_history(chat: Session) -> tuple[object, list[Any]]:
     """The history that was merged last: what it is known by, and its messages without the system prompt."""
     resent = chat._state.resent
     return resent.mark, resent.bodies
+
+
+def messages_since(chat: Session, entry: str | None) -> tuple[Message | None, list[Message]]:
+    """A message of the path, and all behind it, as they were recorded; all of them where it is not on the path."""
+    return chat._do(_messages_since, entry)
+
+
+def _messages_since(state: State, entry: str | None) -> tuple[Message | None, list[Message]]:
+    state.read_whole()
+    tree, start = state.log.tree, state.depth.get(entry, -1) if entry is not None else -1
+    last = tree[entry].message if entry is not None and start >= 0 else None
+    return last, [tree[id].message for id in state.path[start + 1 :]]
 
 
 def pass_on(
