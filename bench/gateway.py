@@ -6,6 +6,7 @@ gateway once, and grows by two messages a request.
 
     python bench/gateway.py                  # beside a bare pass-through
     python bench/gateway.py peers            # and beside LiteLLM and Headroom, in environments of their own
+    python bench/gateway.py stages           # CPU of each stage of a request, in this process
     python bench/gateway.py growth 100000    # memory after so many requests
 """
 
@@ -321,6 +322,58 @@ def growth(requests: int) -> None:
                 print(f"gateway growth  {done:>7,} requests  {marks[-1]:.0f} MB", flush=True)
 
 
+def stages() -> None:
+    """CPU of each stage of a request in which nothing is edited: read as a whole, and where only the end is read."""
+    from fanfold.dialects.http.request import read_request
+    from fanfold.gateway.conversations import Conversations
+    from fanfold.gateway.course import Courses, place_of
+    from fanfold.gateway.keys import Holder
+
+    path, holder, spent = "/v1/chat/completions", Holder(), dict[str, float]()
+    place = place_of(holder.tenant, path, "", [], "")
+    tool = {"type": "function", "function": {"name": "grep", "parameters": {"type": "object"}}}
+
+    def timed(stage: str, work: Any, *given: Any) -> Any:
+        began = time.thread_time()
+        try:
+            return work(*given)
+        finally:
+            spent[stage] = spent.get(stage, 0.0) + time.thread_time() - began
+
+    with TemporaryDirectory() as folder:
+        talks, courses = Conversations(f"sqlite:{folder}/bench.db"), Courses()
+        talks.warm()
+        for whole in (True, False):
+            history: list[Any] = [
+                {"role": "user", "content": f"{whole} {'x y z ' * 40}{n}"} for n in range(400)
+            ]
+            for number in range(REQUESTS + 1):
+                told = {"model": "gpt-5.2", "messages": history, "tools": [tool], "stream": False}
+                data = json.dumps(told, separators=(",", ":")).encode()
+                known = None if whole else timed("find by bytes", courses.find, place, holder, [], data)
+                if known is not None:
+                    managed, course = timed("follow", talks.follow, known)
+                else:
+                    asked = timed("read", read_request, "POST", path, {}, data)
+                    name = timed("find", talks.find, [], holder, asked)
+                    managed = timed("prepare", talks.prepare, name, holder, asked)
+                    course = None if whole else talks.chart(managed, place, data)
+                if course is not None:
+                    courses.keep(course)
+                timed("record", talks.receive, managed, json.loads(WHOLE))
+                if not number:
+                    spent.clear()  # the first request of a history is new as a whole
+                history += [
+                    {"role": "assistant", "content": "Yes."},
+                    {"role": "user", "content": f"And {number}?"},
+                ]
+            kind = "read as a whole" if whole else "only the end is read"
+            listed = ", ".join(f"{stage} {1_000 * took / REQUESTS:.2f}" for stage, took in spent.items())
+            total = 1_000 * sum(spent.values()) / REQUESTS
+            print(f"gateway stages  {kind}: {total:.2f} ms CPU a request ({listed})")
+        talks.close()
+
+
 def main() -> None:
     """Print the figures."""
     with ExitStack() as stack:
@@ -372,6 +425,8 @@ if __name__ == "__main__":
     match sys.argv[1:]:
         case ["serve", what, port, address]:
             serve(what, int(port), address)
+        case ["stages"]:
+            stages()
         case ["growth", *count]:
             growth(int(*count) if count else 20_000)
         case _:

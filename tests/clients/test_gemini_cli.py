@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from fanfold.testing.provider import Fail
+from fanfold.testing.provider import Fail, Turn
 from tests.clients.stage import Play, stage
 
 pytestmark = pytest.mark.skipif(
@@ -35,10 +35,34 @@ def gemini(on, prompt="Look at all files, one by one.", *more):
     return json.loads(told[told.index("{") :])["response"]
 
 
+def find_loops(request):
+    """From the 30th step on, gemini-cli asks another model now and then whether it goes round in circles.
+
+    Where the answer is no such JSON, it asks ten times, for five minutes.
+    """
+    config = request.body.get("generationConfig") or {}
+    if "unproductive_state_confidence" not in json.dumps(config):
+        return None
+    return Turn(
+        json.dumps({"unproductive_state_analysis": "It goes on.", "unproductive_state_confidence": 0.0})
+    )
+
+
+def test_sixty_steps(tmp_path):
+    play = Play(60, shell, side=find_loops)
+    with stage(tmp_path, play) as on:
+        assert gemini(on) == "All done."
+        on.check()
+        assert play.done == 61
+
+
 def test_what_goes_wrong_is_got_over(tmp_path):
-    """Rate limits, failures of the server and a look-up; streams that break off are not tried here."""
+    """Rate limits, failures of the server and a look-up.
+
+    A stream that breaks off ends gemini-cli ("terminated"), with the gateway as without it, so none does here.
+    """
     wrong = {3: Fail.rate_limit(), 4: Fail.server_error(), 6: "recall"}
-    play = Play(12, shell, wrong)
+    play = Play(12, shell, wrong, side=find_loops)
     with stage(tmp_path, play) as on:
         assert gemini(on) == "All done."
         on.check()
