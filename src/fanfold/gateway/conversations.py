@@ -8,7 +8,6 @@ from __future__ import annotations
 import secrets
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
-from hashlib import blake2b
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -42,7 +41,7 @@ from fanfold.gateway.hidden import (
     put_back,
     with_recall_tools,
 )
-from fanfold.gateway.identity import Identity, identify
+from fanfold.gateway.identity import Identity, find_seen, identify
 from fanfold.gateway.keys import UNSAID, Holder
 from fanfold.gateway.responses import StoredResponses, is_kept, told_response
 from fanfold.gateway.shelf import Shelf
@@ -181,7 +180,7 @@ class Conversations:
         if identity.claim is not None:
             return self._find_claimed(identity, holder, request)
         seen = self._seen.setdefault((holder.tenant, identity.root), {})
-        name, mark = _find_seen(seen, _messages(request))
+        name, mark = find_seen(seen, _messages(request))
         name = name or self._recognize(identity, holder, request)
         seen[name] = mark
         if len(seen) > _KEPT_ROUNDS:
@@ -500,27 +499,6 @@ def _defers(holder: Holder, request: HttpRequest) -> bool:
 
 def _messages(request: HttpRequest) -> list[Any]:
     return list(dialect_named(request.dialect).split(request.body).messages)
-
-
-def _find_seen(
-    seen: Mapping[str, tuple[int, str]], messages: list[Any]
-) -> tuple[str | None, tuple[int, str]]:
-    """The session whose last request this one goes on from, if any, and how to know this one by: its length and hash.
-
-    One message alone says too little.
-    """
-    found, at, hashing = None, 0, blake2b(digest_size=16)
-    for name, (count, mark) in sorted(seen.items(), key=lambda one: one[1][0]):
-        if 1 < count < len(messages):
-            hashing.update(_listed(messages[at:count]))
-            at, found = count, name if hashing.hexdigest() == mark else found
-    hashing.update(_listed(messages[at:]))
-    return found, (len(messages), hashing.hexdigest())
-
-
-def _listed(messages: list[Any]) -> bytes:
-    """Messages as they were sent, each with a comma behind it: wherever a list is cut, its pieces make the whole."""
-    return wire_bytes(messages)[1:-1] + b"," if messages else b""
 
 
 def shaped_rows(view: View) -> list[Row]:

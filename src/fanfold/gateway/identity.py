@@ -10,10 +10,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
 
+from fanfold.dialects.http.events import wire_bytes
 from fanfold.dialects.http.request import HttpRequest
 from fanfold.dialects.registry import dialect_named
 from fanfold.gateway.headers import Headers, get
@@ -90,3 +92,22 @@ def _root(request: HttpRequest) -> str:
     messages = dialect.split(request.body).messages
     read = [dialect.message(body, "messages[0]") for body in messages[:1]]
     return next(prefixes(read), "0" * 32)
+
+
+def find_seen(seen: Mapping[str, tuple[int, str]], messages: list[Any]) -> tuple[str | None, tuple[int, str]]:
+    """The session whose last request this one goes on from, if any, and how to know this one by: its length and hash.
+
+    One message alone says too little.
+    """
+    found, at, hashing = None, 0, blake2b(digest_size=16)
+    for name, (count, mark) in sorted(seen.items(), key=lambda one: one[1][0]):
+        if 1 < count < len(messages):
+            hashing.update(_listed(messages[at:count]))
+            at, found = count, name if hashing.hexdigest() == mark else found
+    hashing.update(_listed(messages[at:]))
+    return found, (len(messages), hashing.hexdigest())
+
+
+def _listed(messages: list[Any]) -> bytes:
+    """Messages as they were sent, each with a comma behind it: wherever a list is cut, its pieces make the whole."""
+    return wire_bytes(messages)[1:-1] + b"," if messages else b""
