@@ -220,7 +220,7 @@ def test_what_was_brought_back_is_hidden_again_where_it_is_seen() -> None:
         panel.get_by_role("button", name="Release …").wait_for()
         panel.get_by_role("button", name="Hide it again …").wait_for()
         sight.get_by_role("button", name="Close this message").click()
-        sight.get_by_role("status").wait_for(state="detached")
+        sight.locator(".toast").wait_for(state="detached")
 
 
 def test_a_message_is_shown_where_it_stands_in_the_window_and_marked() -> None:
@@ -277,5 +277,5 @@ def test_a_change_after_which_nothing_fits_is_made_only_by_who_insists() -> None
         box.get_by_text("The next request could not be sent then.").wait_for()
         box.get_by_role("button", name="Add the note anyway").click()
         sight.get_by_role("button", name="Undo", exact=True).click()
-        sight.get_by_text("Undone").wait_for()
+        sight.get_by_text("Undone", exact=True).wait_for()
         chat.request(max_tokens=500)
