@@ -24,8 +24,9 @@ _JOURNAL = 4_000
 """Pages that the journal holds before it is moved into the file: 16 MiB. Moving it is what waits for the disk."""
 _OVERWRITING = 9
 """The schema since which whatever is deleted is overwritten."""
-_CACHE = -16_000
-"""KiB of pages in memory: enough for the ids of a few hundred thousand messages."""
+_CACHE = -4_000
+"""KiB of pages in memory. With four times as many, a transaction among 400,000 ids takes 3 % less, and a process that
+serves for long takes 12 MB more; the system has the other pages at hand anyway."""
 _PAUSE, _LONGEST_PAUSE = 0.000_2, 0.004
 """Seconds after which somebody who waits for other writers looks again."""
 _left_behind: list[sqlite3.Connection | sqlite3.Cursor | None] = []
