@@ -54,7 +54,7 @@ def clip(
 
 
 def clip_within(room: int) -> Clip:
-    """The clip for a window with so much room: an output that takes more than about a fifth of it is shown in part."""
+    """The clip for a window with so much room: an output of more than a fifth of it, at four bytes a token, is cut."""
     size = min(SIZE, max(_SMALLEST, room * _BYTES // _FIFTH))
     shown = None if size == SIZE else max(2 * _NOTE, size // _PART)
     return clip(size=size, shown=shown, names=min(_MOST_NAMES, room // _NAMES))
