@@ -139,7 +139,8 @@ def command_of(what: str, port: int, address: str, folder: Path) -> list[str]:
             "litellm_params": {"model": "openai/gpt-5.2", "api_base": f"{address}/v1"},
         }
         listed["litellm_params"]["api_key"] = "none"
-        (folder / "config.yaml").write_text(json.dumps({"model_list": [listed]}))
+        loose = {"dangerously_permit_weak_or_unset_master_key": True}  # it is asked from this machine only
+        (folder / "config.yaml").write_text(json.dumps({"model_list": [listed], "general_settings": loose}))
         return [
             str(bin / "litellm"),
             "--config",
