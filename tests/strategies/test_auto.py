@@ -12,6 +12,7 @@ from fanfold.core.edit import Decision
 from fanfold.core.view import Row
 from fanfold.outputs.filters.clip import SIZE, clip_within
 from fanfold.strategies.auto import Auto, auto
+from fanfold.strategies.handover.tongue import ENGLISH
 from fanfold.testing import called, replied, returned, said
 from strategies.kinds import GOAL, RULE, steps
 
@@ -93,6 +94,18 @@ def test_a_layer_is_added_behind_those_that_stand() -> None:
         assert sum(row.tokens for row in memory(chat)) <= 0.85 * goal, (
             "most of what a small room has is told in brief"
         )
+
+
+def test_only_the_first_of_some_layers_says_what_a_hand_over_is() -> None:
+    with opened() as chat:
+        chat.say(GOAL)
+        number = 0
+        while len(memory(chat)) < 2:
+            running(chat, 4, number)
+            number += 4
+        first, *others = ["\n".join(message.text for message in row.messages) for row in memory(chat)]
+        assert ENGLISH.opening in first
+        assert not any(ENGLISH.opening in text for text in others)
 
 
 def stand(old: list[Row], new: list[Row]) -> bool:
@@ -213,15 +226,17 @@ def test_a_large_frame_leaves_the_conversation_its_share() -> None:
 def test_a_thrifty_session_waits_until_enough_can_go() -> None:
     with opened(auto(thrift=1)) as chat:
         chat.say(GOAL)
-        changed = 0
+        changed = anew = 0
         for number in range(120):
-            before = len(decisions(chat))
+            before, old = len(decisions(chat)), memory(chat)
             running(chat, 1, number)
             chat.add(replied("", called(f"large{number}", "read", path=f"part {number}")))
             chat.add(returned(f"large{number}", f"word {number} " * 900))
             chat.request()
             changed += len(decisions(chat)) != before
-        assert changed < 72, "what is new is no reason to fold anew all that was told in brief"
+            anew += not stand(old, memory(chat))
+        assert changed < 80
+        assert anew < 12, "what is new is no reason to fold anew all that was told in brief"
 
 
 def test_words_that_a_client_put_in_do_not_make_layers_be_written_anew() -> None:

@@ -266,6 +266,28 @@ def test_what_the_agent_concludes_is_told_before_what_it_announces() -> None:
     assert text.count("Let me look") < 10
 
 
+def test_what_the_agent_says_while_it_waits_gives_way_to_what_it_found_before() -> None:
+    waits = [
+        assistant(
+            f"Still no completion after {number} minutes of the build.",
+            Call(f"w{number}", "write_stdin", '{"session_id": 4711, "chars": ""}'),
+        )
+        for number in range(30)
+    ]
+    waits[20] = assistant(
+        "The build failed at the lexer.", Call("w20", "write_stdin", '{"session_id": 4711, "chars": ""}')
+    )
+    text = told(
+        user("Go."),
+        assistant("Two workers share one cache folder.", Call("c", "think", "{}")),
+        *waits,
+        room=Room(400, 100, 120),
+    )
+    assert "Two workers share one cache folder." in text
+    assert "The build failed at the lexer." in text
+    assert text.count("Still no completion") < 10
+
+
 @pytest.mark.parametrize(
     "begins",
     [

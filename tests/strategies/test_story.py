@@ -190,6 +190,9 @@ def test_a_story_is_found_again_in_a_hand_over(tongue: Any) -> None:
     assert story_in(f"So it went.\n{tongue.rules}\n- Never.") == "So it went."
     assert story_in(f"[3 earlier messages were left out here]\n{tongue.task}\n- Go.") == ""
     assert story_in(quoted(tongue.rules)) == f"> {tongue.rules}"
+    assert story_in(f"{tongue.quotes}\n{tongue.done}\n- a") == "", (
+        "a small hand-over begins with what quotes are"
+    )
 
 
 def test_a_story_that_is_too_long_is_cut_and_the_facts_stay() -> None:

@@ -54,6 +54,8 @@ class Said(msgspec.Struct, frozen=True, gc=False):
     """Sentences in which it concludes, chooses or reports."""
     report: bool
     """Whether it says this to the person, and calls nothing."""
+    waits: bool = False
+    """Whether it only waits for something that runs, and concludes nothing."""
 
 
 class DoneCall(msgspec.Struct, frozen=True, gc=False):
@@ -108,7 +110,8 @@ def read(
     if message.is_request and text.strip():
         yield Asked(entry, words_said(message))
     elif message.role == "assistant" and not _EMPTY.match(text):
-        yield _said(entry, text, report=not used)
+        waits = bool(used) and all(use.session and not use.subject for _, use in used)
+        yield _said(entry, text, report=not used, waits=waits)
     calls.update(used)
     for part, step in steps:
         calls.pop(part.call, None)
@@ -156,11 +159,13 @@ def step_of(entry: str, number: int, result: Result, use: Use | None) -> DoneCal
     )
 
 
-def _said(entry: str, text: str, *, report: bool) -> Said:
+def _said(entry: str, text: str, *, report: bool, waits: bool = False) -> Said:
     pieces = [piece.strip(" \t*#>-") for piece in _SENTENCE.split(text[:8_000])]
     pieces = [piece for piece in pieces if len(piece) > 3 and not piece.startswith(("```", "|"))]
     first = pieces.pop(0) if pieces else text.strip()[:200]
     if len(first) <= _WORD and pieces:  # "Perfect!" says nothing by itself
         first = f"{first} {pieces.pop(0)}"
     telling = [piece for piece in pieces if len(piece) > 12 and _TELLING.search(piece)]
-    return Said(entry, first, tuple(telling[: 24 if report else 4]), report)
+    waits = waits and not _TELLING.search(first)
+    kept = tuple(telling[: 24 if report else 4])
+    return Said(entry=entry, first=first, telling=kept, report=report, waits=waits)

@@ -356,6 +356,7 @@ def story_of(old: Span, view: View, past: Past) -> Story:
         sayings=sayings[-_ITEMS:],
         cut=cut,
         echoes=past.echoes,
+        follows=any(unsealed(row) is not None for row in view.rows[:at]),
         words=tuple(
             text for row in old.rows if row.kind == "fold" and (text := story_in(unsealed(row) or ""))
         ),

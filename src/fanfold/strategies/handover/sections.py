@@ -136,6 +136,8 @@ class Story(msgspec.Struct, frozen=True, dict=True):
     """Whether it was too long to tell how many lines are left out."""
     echoes: Echoes | None = None
     """By which words are found that a tool said first."""
+    follows: bool = False
+    """Whether another hand-over stands before it, which says what a hand-over is."""
 
     @cached_property
     def steps(self) -> tuple[DoneCall, ...]:
@@ -452,7 +454,7 @@ def sayings(items: Iterable[Item]) -> Iterator[Line]:
     """What the agent said among some items, a line each."""
     for item in items:
         if type(item) is Said:
-            passing = len(item.first) < _PASSING or bool(_ANNOUNCES.match(item.first))
+            passing = item.waits or len(item.first) < _PASSING or bool(_ANNOUNCES.match(item.first))
             slight = passing and not item.report and not _more(item)
             yield Line(entries=(item.entry,), slight=slight, tell=partial(_saying, item))
 

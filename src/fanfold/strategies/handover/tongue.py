@@ -151,7 +151,7 @@ _LABELS = tuple(
 """How headings begin."""
 _STORIES = frozenset(tongue.story for tongue in _TONGUES)
 _BEGINNINGS = tuple(
-    words for tongue in _TONGUES for words in (tongue.opening, tongue.below.partition("{")[0])
+    words for tongue in _TONGUES for words in (tongue.opening, tongue.quotes, tongue.below.partition("{")[0])
 )
 _MARKER = pattern(r"\[.*\]")
 """A line that only says what stood there."""

@@ -163,7 +163,7 @@ def _whole(found: Sequence[tuple[str, list[Line]]], story: Story, total: int) ->
     root = story.tongue.below.format(story.root) if story.root else ""
     lines = list(_lines(found, story))
     quotes = story.tongue.quotes if any("«" in text for text, _, _ in lines) else ""
-    opening = story.tongue.opening if total > _SMALL else ""
+    opening = story.tongue.opening if total > _SMALL and not story.follows else ""
     head = " ".join(filter(None, (opening, quotes, root)))
     return [(head, (), ""), *lines] if head else lines
 
