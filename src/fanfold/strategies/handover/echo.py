@@ -8,7 +8,8 @@ again. Six words in a row, or twelve Japanese letters, are no accident; a path c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from sys import intern
+from typing import Any, NamedTuple
 
 from fanfold.strategies.handover.tongue import cite
 from fanfold.text.patterns import pattern
@@ -37,9 +38,14 @@ class SaidLine(NamedTuple):
 class Echoes:
     """What tools said, for the lines of one hand-over; nothing is read until something is compared."""
 
-    def __init__(self, outputs: Outputs) -> None:
+    def __init__(self, outputs: Outputs, memory: dict[Any, Any]) -> None:
         self._outputs = outputs
+        self._memory = memory
+        """What goes with the session: the words of an output are read once."""
         self._read: tuple[dict[str, int], list[tuple[int, list[str]]]] | None = None
+        self._looked_up: set[Gram] = set()
+        """What was compared already: a plan asks several times, and mostly for the same lines."""
+        self._first: dict[Gram, int] = {}
 
     def mark(self, lines: Sequence[SaidLine]) -> list[str]:
         """These lines, each stretch that an earlier output had in marks; what stands in marks stays as it is."""
@@ -47,23 +53,29 @@ class Echoes:
         if not grams:
             return [line.text for line in lines]
         order, outputs = self._known()
-        first: dict[Gram, int] = {}
-        sizes = {len(gram) for gram in grams}
-        for at, words in outputs:
+        new = grams - self._looked_up
+        self._looked_up |= new
+        sizes = {len(gram) for gram in new}
+        for at, words in outputs if new else ():
             for size in sizes:
-                for gram in grams.intersection(zip(*(words[i:] for i in range(size)), strict=False)):
-                    first.setdefault(gram, at)
-        return [_marked(line.text, first, order.get(line.entry, len(order))) for line in lines]
+                for gram in new.intersection(zip(*(words[i:] for i in range(size)), strict=False)):
+                    self._first.setdefault(gram, at)
+        return [_marked(line.text, self._first, order.get(line.entry, len(order))) for line in lines]
 
     def _known(self) -> tuple[dict[str, int], list[tuple[int, list[str]]]]:
         if self._read is None:
             told = list(self._outputs())
             order = {entry: at for at, (entry, _) in enumerate(told)}
             found, left = list[tuple[int, list[str]]](), _READ
-            for entry, text in reversed(told):
-                if text and left > 0:
-                    found.append((order[entry], _words(text[:left])))
+            known: dict[str, list[str]] = self._memory.get("words", {})
+            words: dict[str, list[str]] = {}
+            for entry, whole in reversed(told):
+                if whole and left > 0:
+                    text = whole[:left]
+                    words[text] = known.get(text) or _words(text)
+                    found.append((order[entry], words[text]))
                     left -= len(text)
+            self._memory["words"] = words
             self._read = order, found[::-1]
         return self._read
 
@@ -74,7 +86,8 @@ def is_whole(text: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return _ATOM.findall(_MARKUP.sub(" ", text.lower()))
+    # Words that stand in many outputs are kept once.
+    return [*map(intern, _ATOM.findall(_MARKUP.sub(" ", text.lower())))]
 
 
 def _grams(text: str) -> Iterator[tuple[Gram, int, int]]:

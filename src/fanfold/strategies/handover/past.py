@@ -142,7 +142,7 @@ def past_of(view: View, tools: Tools) -> Past:
         spoken=frozenset().union(*(chapter.spoken for chapter in told)),
         plain=not any(chapter.waiting for chapter in found.values())
         and not any(isinstance(item, DoneCall) for chapter in told for item in chapter.items),
-        echoes=Echoes(lambda: _outputs(told, view)),
+        echoes=Echoes(lambda: _outputs(told, view), view.memory),
     )
 
 
