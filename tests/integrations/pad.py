@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from openai import APIStatusError, AsyncOpenAI, OpenAI
+from openai import AsyncOpenAI, OpenAI
 
 from fanfold.core.edit import RECALL
 from fanfold.core.message import Call, Message, Result
@@ -142,7 +142,7 @@ class Hook:
     """fanfold in this framework: the whole integration."""
 
     def __init__(self, store: str | None = None, **options: Any) -> None:
-        self.adapter = Adapter(store, too_long=(APIStatusError,), **options)
+        self.adapter = Adapter(store, **options)
         self.adapted: list[Adapted[Leaf]] = []
 
     @property

@@ -317,10 +317,15 @@ def test_a_model_that_is_too_small_for_what_fanfold_believes_is_sent_less() -> N
 
 
 def test_another_error_is_the_framework_s() -> None:
-    with Provider([Fail.server_error()]) as provider:
-        pad = Pad(provider.openai_base_url, {"look": look}, Hook(window=12_000))
+    script = [Turn(calls=[("look", {"number": number})]) for number in range(8)]
+    with Provider([*script, Fail.server_error()]) as provider:
+        hook = Hook(window=12_000)
+        pad = Pad(provider.openai_base_url, {"look": look}, hook)
         with pytest.raises(Exception, match="server had an error"):
             pad.run("t1", "Look.")
+        assert len(provider.requests) == len(script) + 1, "it is not asked again with less"
+        with hook.adapter.session("t1/pad") as chat:
+            assert chat.pressure().room > 6_000, "and the window is not believed to be smaller"
 
 
 def test_schemas_for_structured_replies_are_counted() -> None:
