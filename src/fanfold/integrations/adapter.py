@@ -105,6 +105,16 @@ class Adapted(msgspec.Struct, Generic[M], frozen=True, kw_only=True):
             a is not b for a, b in zip(self.messages, own, strict=True)
         )
 
+    @property
+    def pauses_thinking(self) -> bool:
+        """Whether the model must be asked without thinking, this once.
+
+        Claude refuses to think in the middle of a loop of tools that began without it.
+        """
+        thinking = self.request.get("thinking") if self.request is not None else None
+        asked = self.outgoing.params.get("thinking")
+        return bool(asked) and thinking != asked and (thinking or {}).get("type") == "disabled"
+
 
 class Heard(msgspec.Struct, Generic[M], frozen=True, kw_only=True):
     """What the model answered."""

@@ -232,9 +232,8 @@ def _apart(adapted: Adapted[Message]) -> Iterator[Message]:
 
 
 def _pause_thinking(options: dict[str, Any], adapted: Adapted[Message]) -> dict[str, Any]:
-    """The options; a model whose thinking must pause once is asked without."""
-    thinking = adapted.request.get("thinking") if adapted.request is not None else None
-    if "thinking" in adapted.outgoing.params and (thinking or {}).get("type") == "disabled":
+    """The options, without thinking where it has to pause."""
+    if adapted.pauses_thinking:
         return {key: value for key, value in options.items() if key != "thinking"}
     return options
 

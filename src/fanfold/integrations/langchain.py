@@ -153,13 +153,12 @@ class FanfoldMiddleware(AgentMiddleware):  # type: ignore[misc, unused-ignore]
 
 
 def _overridden(request: ModelRequest, adapted: Adapted[BaseMessage]) -> ModelRequest:
-    """The request with what fits in it; a model whose thinking must pause once is asked without."""
+    """The request with what fits in it, and without thinking where it has to pause."""
     changed: dict[str, Any] = {"messages": adapted.messages}
     if not set(map(_tool_name, request.tools)) - _RECALL_NAMES:
         changed["tools"] = []  # an agent without tools of its own gets none
-    thinking = adapted.request.get("thinking") if adapted.request is not None else None
-    if _thinking(request.model) and isinstance(thinking, Mapping) and thinking.get("type") == "disabled":
-        changed["model"] = request.model.model_copy(update={"thinking": dict(thinking)})
+    if adapted.pauses_thinking:
+        changed["model"] = request.model.model_copy(update={"thinking": {"type": "disabled"}})
     return request.override(**changed)
 
 

@@ -92,10 +92,14 @@ class FanfoldLogger(CustomLogger):  # type: ignore[misc, unused-ignore]
         adapted = await self._adapter.afit(outgoing)
         self._keep(kwargs, adapted)
         sent = [*leading, *adapted.messages]
-        tools = {"tools": list(outgoing.tools)} if outgoing.tools else {}
+        changed: dict[str, Any] = {"messages": sent}
+        if outgoing.tools:
+            changed["tools"] = list(outgoing.tools)
+        if adapted.pauses_thinking:
+            changed["thinking"] = {"type": "disabled"}
         # Of its own accord LiteLLM tries again only where a model is named for what is too long: here, the same one.
         again = {"context_window_fallback_dict": {kwargs.get("model"): kwargs.get("model")}}
-        return {**again, **kwargs, "messages": sent, **tools}
+        return {**again, **kwargs, **changed}
 
     async def async_post_call_success_deployment_hook(
         self, request_data: dict[str, Any], response: Any, call_type: Any
@@ -194,14 +198,13 @@ class FanfoldLogger(CustomLogger):  # type: ignore[misc, unused-ignore]
         tools = list(kwargs.get("tools") or ())
         if tools and not kwargs.get("stream") and RECALL.isdisjoint(names_of(tools, dialect)):
             tools += write_tools(self._adapter.recall_tools, dialect)[0]
-        schema = kwargs.get("response_format")
         return leading, Outgoing(
             session=_session(kwargs, messages),
             messages=messages,
             converter=CONVERTERS[dialect],
             system=system,
             tools=tools,
-            params={"response_format": schema} if isinstance(schema, dict) else {},
+            params=_settings(kwargs, dialect),
             max_tokens=kwargs.get("max_tokens") or kwargs.get("max_completion_tokens"),
             options={"model": str(kwargs.get("model", "")).rpartition("/")[2] or None},
         )
@@ -254,6 +257,12 @@ class WireMessages:
 
 
 CONVERTERS = {name: WireMessages(name) for name in ("openai.chat", "anthropic")}
+
+
+def _settings(kwargs: Mapping[str, Any], dialect: str) -> dict[str, Any]:
+    """What counts or decides beside the messages: the schema of a reply, and for Claude whether it thinks."""
+    names = ("response_format", "thinking") if dialect == "anthropic" else ("response_format",)
+    return {name: kwargs[name] for name in names if isinstance(kwargs.get(name), dict)}
 
 
 def _id(kwargs: Mapping[str, Any]) -> str:

@@ -256,10 +256,8 @@ class FanfoldLLM(FunctionCallingLLM):  # type: ignore[misc, unused-ignore]
     def _given(
         adapted: Adapted[ChatMessage], leading: list[ChatMessage], more: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """What the LLM is asked with; where its thinking must pause once, it is asked without."""
-        thinking = adapted.request.get("thinking") if adapted.request is not None else None
-        pauses = bool(adapted.outgoing.params) and (thinking or {}).get("type") == "disabled"
-        paused = {"thinking": {"type": "disabled"}} if pauses else {}
+        """What the LLM is asked with, without thinking where it has to pause."""
+        paused = {"thinking": {"type": "disabled"}} if adapted.pauses_thinking else {}
         return {"chat_history": [*leading, *adapted.messages], **more, **paused}
 
     def _tool(self, tool: Function) -> FunctionTool:

@@ -84,8 +84,13 @@ class Fanfold(AbstractCapability[Any]):  # type: ignore[misc, unused-ignore]
             return replace(request_context, model_request_parameters=given)
         adapted = await self._adapter.afit(self._outgoing(ctx, request_context, given))
         self._keep(ctx, adapted)
+        settings = request_context.model_settings
+        if adapted.pauses_thinking:
+            settings = {**(settings or {}), "anthropic_thinking": {"type": "disabled"}}  # type: ignore[typeddict-unknown-key, unused-ignore]
         sent = list(_join(adapted.messages, messages))
-        return replace(request_context, messages=sent, model_request_parameters=given)
+        return replace(
+            request_context, messages=sent, model_request_parameters=given, model_settings=settings
+        )
 
     async def after_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse

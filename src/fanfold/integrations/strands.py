@@ -216,12 +216,11 @@ def _is_default(given: Any) -> bool:
 
 
 def _replaced(context: Any, adapted: Adapted[Block]) -> Any:
-    """The request with what fits in it; a model whose thinking must pause once is asked without."""
+    """The request with what fits in it, and without thinking where it has to pause."""
     messages, tail = list(adapted.messages), _tail(context)
     if tail:
         messages[-1] = {**messages[-1], "content": [*messages[-1]["content"], *tail]}
-    thinking = adapted.request.get("thinking") if adapted.request is not None else None
-    if adapted.outgoing.params and isinstance(thinking, Mapping) and thinking.get("type") == "disabled":
+    if adapted.pauses_thinking:
         context = context.replace(model=_without_thinking(context.model))
     return context.replace(messages=messages)
 

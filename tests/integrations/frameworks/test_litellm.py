@@ -153,6 +153,24 @@ def test_untouched_messages_are_the_identical_objects_and_keep_their_signatures(
     assert sent[1]["thinking_blocks"] == [sealed]
 
 
+@pytest.mark.parametrize("begun_with", [True, False])
+def test_claude_s_thinking_goes_on_and_pauses_where_a_loop_began_without(begun_with: bool) -> None:
+    thought = [{"type": "thinking", "thinking": "hm", "signature": "sealed"}] if begun_with else []
+    call = {"type": "tool_use", "id": "c1", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "seen"}
+    history = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": [*thought, call]},
+        {"role": "user", "content": [result]},
+    ]
+    given = {"model": "claude-opus-4-1", "messages": history, "max_tokens": 4_000, "litellm_call_id": "c"}
+    given["thinking"] = {"type": "enabled", "budget_tokens": 1_024}
+    fold = FanfoldLogger(window=100_000)
+    sent = asyncio.run(fold.async_pre_call_deployment_hook(given, CallTypes.anthropic_messages))
+    assert sent["messages"] == history
+    assert sent["thinking"]["type"] == ("enabled" if begun_with else "disabled")
+
+
 def test_sub_agents_and_keys_have_sessions_of_their_own(tmp_path: Path) -> None:
     store = f"sqlite:{tmp_path / 'a.db'}"
     fold = FanfoldLogger(store=store, window=100_000)

@@ -319,6 +319,25 @@ def test_claude_works_through_a_long_run_with_thinking_and_without(thinking: Any
         assert max(request.tokens for request in provider.requests) <= 16_000
 
 
+def test_claude_s_thinking_pauses_where_a_loop_began_without() -> None:
+    begun: Any = [
+        ModelRequest(parts=[UserPromptPart("Look.")]),
+        ModelResponse(parts=[ToolCallPart("look", {"number": 1}, tool_call_id="c1")]),
+        ModelRequest(parts=[ToolReturnPart("look", "seen", tool_call_id="c1")]),
+    ]
+    with Provider([Turn("Done.")]) as provider:
+        model = AnthropicModel(
+            "claude-opus-4-1",
+            provider=AnthropicProvider(base_url=provider.anthropic_base_url, api_key="any"),
+        )
+        thinking = {"type": "enabled", "budget_tokens": 1_024}
+        settings: Any = {"max_tokens": 4_000, "anthropic_thinking": thinking}
+        agent = Agent(model, tools=[look], capabilities=[Fanfold(window=100_000)], model_settings=settings)
+        assert agent.run_sync(message_history=begun).output == "Done."
+        assert provider.rejected == []
+        assert provider.requests[0].body["thinking"] == {"type": "disabled"}
+
+
 def test_control_parts_survive_a_fold() -> None:
     from pydantic_ai.messages import SystemPromptPart
 
