@@ -168,3 +168,67 @@ def test_what_erasing_a_system_prompt_or_a_note_would_show_is_foretold() -> None
     assert prompt.body["messages"][0]["content"] == "[erased: asked]"
     assert noted.gone == (note.id,)
     assert len(chat._state.log.records) == records
+
+
+def pressed(chat: fanfold.Session, turns: int, **given: Any) -> None:
+    """Turns with an output each, which the agent asks for with these parameters."""
+    for step in range(turns):
+        counted = chat.request(**given).sent.tokens
+        chat.receive(response(replied("I look.", called(f"c{step}", "look", "{}")), prompt=counted))
+        chat.answer(f"c{step}", "\n".join(f"row {n} of file {step}: the disk hums" for n in range(50)))
+
+
+def test_a_change_that_only_makes_a_reduction_due_is_no_problem_and_says_to_what_it_leads() -> None:
+    chat = fanfold.open("run", model="gpt-5.2", window=4_000)
+    chat.say("Begin.")
+    pressed(chat, 7)
+    fold = next(one.decision.id for one in chat.edits() if one.kind == "fold" and one.fate == "stands")
+    chat.say("Much was said since. " * 160)
+    told = chat.preview("undo", fold, through=True)
+    assert told.room is not None
+    assert told.after > told.room
+    assert (told.problem, told.due, told.body) == ("", True, None)
+    chat.undo(fold, through=True)
+    assert chat.request().sent.tokens == told.reduced
+
+
+def test_a_preview_keeps_the_room_for_a_reply_as_long_as_the_last_one() -> None:
+    chat = fanfold.open("run", model="gpt-5.2", window=10_000)
+    chat.say("Begin.")
+    pressed(chat, 8, max_tokens=4_000)
+    told = chat.preview()
+    assert (told.room, told.trigger) == (6_000, 5_100)
+    assert told.due
+    assert told.after < 0.85 * 9_000
+    edits = len(chat.edits())
+    chat.request(max_tokens=4_000)
+    assert len(chat.edits()) > edits
+
+
+def test_a_problem_tells_of_the_view_after_the_change() -> None:
+    chat = fanfold.open("run", model="gpt-5.2", window=4_000)
+    chat.say("Begin.")
+    pressed(chat, 6)
+    chat.note("small", "look on, " * 1_500)
+    chat.note("large", "look on, " * 3_000)
+    with pytest.raises(fanfold.DoesNotFit):
+        chat.request()
+    told = chat.preview("undo", chat.edits()[-1].decision.id)
+    chat.undo(chat.edits()[-1].decision.id)
+    with pytest.raises(fanfold.DoesNotFit) as met:
+        chat.request()
+    assert told.problem == str(met.value)
+
+
+def test_of_two_edits_of_one_output_the_lower_one_is_covered() -> None:
+    chat = fanfold.open("run", model="gpt-5.2", window=3_000, strategy=elide(keep=1))
+    chat.say("Begin.")
+    for step in range(14):
+        chat.request(max_tokens=300)
+        chat.receive(response(replied("I look.", called(f"c{step}", "look", "{}"))))
+        chat.answer(f"c{step}", LONG)
+    past = {one.decision.id: one for one in chat.edits() if one.kind == "elide"}
+    low = next(one for one in past.values() if one.under is not None)
+    assert low.fate == "covered"
+    assert low.decision.edit.address == past[low.under].decision.edit.address
+    assert chat.preview("undo", low.decision.id, through=True).came == ()

@@ -555,3 +555,42 @@ def test_streams_end_when_the_server_is_about_to(store: SQLite) -> None:
         page.server.should_exit = True
         assert stream.read().strip() == b""
         connection.close()
+
+
+def test_a_message_comes_back_whole_though_two_edits_shortened_it(store: SQLite) -> None:
+    chat = fanfold.open(
+        "run",
+        store=store,
+        dialect="anthropic",
+        model="claude-sonnet-4-5",
+        window=4_000,
+        strategy=elide(keep=1),
+    )
+    said: list[Any] = [{"role": "user", "content": "Begin."}]
+    for step in range(5):
+        ids = (f"a{step}", f"b{step}")
+        calls = [{"type": "tool_use", "id": id, "name": "look", "input": {"at": id}} for id in ids]
+        rows = {id: "\n".join(f"row {n} of {id}: the disk hums" for n in range(40)) for id in ids}
+        found = [{"type": "tool_result", "tool_use_id": id, "content": rows[id]} for id in ids]
+        said += [{"role": "assistant", "content": calls}, {"role": "user", "content": found}]
+        chat.merge(said)
+        chat.request(max_tokens=300)
+    with Page(store) as page:
+        visitor = page.enter()
+        row = next(one for one in visitor.ask("sessions/run/view")["rows"] if len(one["edits"]) > 1)
+        back = visitor.ask(f"sessions/run/entries/{row['id']}")["back"]
+        assert visitor.ask(f"sessions/run/rows/{row['id']}")["back"] == back
+        dry = visitor.tell("run", "undo", **back, dry_run=True)
+        made = visitor.tell("run", "undo", **back)
+        assert len(made["decisions"]) == 2
+        assert visitor.ask("sessions/run/view")["tokens"] == dry["after"]
+        assert visitor.ask(f"sessions/run/entries/{row['id']}")["hidden_by"] is None
+
+
+def test_an_erased_row_says_that_it_was_erased(store: SQLite) -> None:
+    chat = open_worked(store)
+    first = chat.view().rows[0].id
+    chat.erase(first, "asked for")
+    with Page(store) as page:
+        told = page.enter().ask(f"sessions/run/rows/{first}")
+        assert told["because"].startswith("Erased: ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from fanfold.core.edit import Decision
@@ -12,7 +13,7 @@ from fanfold.core.record import TokenUsage
 from fanfold.inspector.desk import Seat
 from fanfold.inspector.looking import Inquiry, count_hidden, shortened_under
 from fanfold.session.preview import Preview
-from fanfold.session.stored import ANY_WINDOW, opening_of, summary_of, tenant_of
+from fanfold.session.stored import ANY_WINDOW, bring_back, opening_of, summary_of, tenant_of
 from fanfold.tokens.models import lookup
 from fanfold.tokens.usage import cost
 
@@ -63,6 +64,8 @@ def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
             f"{owner} owns this history and would send it all again. Go back in {owner} itself, or fork the session."
         )
     args, kwargs = ARGUMENTS[verb](asked)
+    if verb == "undo" and (entry := _some(asked, "entry")):
+        verb, args, kwargs = "bring_back", (entry,), {}
     says = _say_beside(seat, verb, args)
     told = seat.chat.preview(verb, *args, **kwargs)
     found = describe_preview(told)
@@ -123,10 +126,11 @@ def _write(seat: Seat, verb: str, args: tuple[Any, ...], kwargs: dict[str, Any])
 
     A preview takes much longer than the change, and a busy session has moved on by then. So that one is not made again.
     """
+    make = partial(bring_back, seat.chat) if verb == "bring_back" else getattr(seat.chat, verb)
     for _ in range(_TRIES):
         with suppress(Moved):
-            return getattr(seat.chat, verb)(*args, **kwargs)
-    return getattr(seat.chat, verb)(*args, **kwargs)
+            return make(*args, **kwargs)
+    return make(*args, **kwargs)
 
 
 def _count_shortened(seat: Seat, edit: str | None) -> int:
@@ -147,6 +151,7 @@ def describe_preview(told: Preview) -> dict[str, Any]:
         "room": told.room,
         "trigger": told.trigger,
         "due": told.due,
+        "reduced": told.reduced,
         "gone": told.gone,
         "came": told.came,
         "changed": told.changed,
@@ -176,9 +181,10 @@ def sentences(told: Preview) -> list[str]:
     if told.problem:
         said.append(f"The next request could not be sent then. {told.problem}")
     elif told.due:
+        about = "" if told.reduced is None else f" to about {told.reduced:,} tokens"
         said.append(
-            f"Above {told.trigger:,} tokens a request is reduced before it is sent. "
-            "So other messages may be shortened or summarized, but never what you brought back or pinned."
+            f"Above {told.trigger:,} tokens a request is reduced, so it will be reduced{about} first. "
+            "Other messages are shortened or summarized then, but never what you brought back or pinned."
         )
     return said
 

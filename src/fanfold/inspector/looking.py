@@ -34,7 +34,15 @@ from fanfold.inspector.values import (
 from fanfold.outputs.grep import Patience, Pattern
 from fanfold.session.look import Why
 from fanfold.session.past import PastEdit
-from fanfold.session.stored import describe, head_ahead, places_of, summary_of, tools_of, without_any_room
+from fanfold.session.stored import (
+    describe,
+    head_ahead,
+    places_of,
+    pressure_next,
+    summary_of,
+    tools_of,
+    without_any_room,
+)
 from fanfold.stores.export import export_lines
 from fanfold.stores.search import search as search_tenant
 from fanfold.text.json_text import to_json
@@ -92,7 +100,7 @@ def list_sessions(desk: Desk, asked: Inquiry) -> list[dict[str, Any]]:
 def overview(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """How a session stands: figures, what fills the window, frame, pins and notes."""
     chat = seat.chat
-    view, edits, pressed = without_any_room(chat.view()), chat.edits(), chat.pressure()
+    view, edits, pressed = without_any_room(chat.view()), chat.edits(), pressure_next(chat)
     stand = [one for one in edits if one.fate == "stands"]
     requests, figures = chat.requests(), summary_of(chat)
     prices = [one.cost for one in requests]
@@ -104,7 +112,7 @@ def overview(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "client": figures.client,
         "unmanaged": figures.unmanaged,
         "stats": chat.stats(),
-        "room": view.room,
+        "room": pressed.room if view.room else None,
         "pressure": {**asdict(pressed), "share": pressed.share if view.room else None},
         "picture": describe_picture(view),
         "rows": len(view.rows),
@@ -206,6 +214,7 @@ def view_row(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "messages": [_message(seat, view, row, one, most) for one in row.messages],
         "was": describe_message(was, row.id, view.kept, most, seat.calls) if was is not None else None,
         "why": chat.why(row.id) if row.kind != "note" else None,
+        "back": _way_back(seat, chat.why(row.id)) if was is not None else None,
         "brought_back_from": _undone(seat, row.id) if row.kind == "entry" else [],
     }
 
@@ -222,12 +231,10 @@ def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         raise NotFound(f"{asked.rest[0][:40]!r} is no message, or it was erased.")
     row = view.row(why.entry)
     hidden = why.shown_by or (row.why[-1] if row is not None and row.was is not None else None)
-    past = seat.chat.edits()
     cover = view.row(why.shown_by) if why.shown_by is not None else None
-    under = shortened_under(past, (why.entry,), by=("auto",)) if cover is not None else []
     return {
         "id": why.entry,
-        "back": {"edit": under[-1] if under else hidden, "through": bool(under)} if hidden else None,
+        "back": _way_back(seat, why) if hidden else None,
         "hidden_by": hidden,
         "hidden_with": cover.count if cover is not None else 1,
         "on_path": row is not None or why.shown_by is not None,
@@ -238,6 +245,15 @@ def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "message": describe_message(message, why.entry, view.kept, asked.number("most", LONG), seat.calls),
         "why": why,
     }
+
+
+def _way_back(seat: Seat, why: Why) -> dict[str, Any]:
+    """What an undo needs to show a message whole again: one edit, or the message where it takes more than one."""
+    edit, through = why.way_back[0] if len(why.way_back) == 1 else ("", True)
+    made = seat.decisions[edit].edit if edit else None
+    if made is None or (through and isinstance(made, Elide) and made.instead):
+        return {"entry": why.entry}
+    return {"edit": edit, "through": through}
 
 
 def _instead(seat: Seat, why: Why, row: Row | None, cover: Row | None) -> dict[str, Any] | None:
@@ -261,16 +277,14 @@ def _undone(seat: Seat, entry: str) -> list[dict[str, Any]]:
     return [_edit(one) for one in past if one.fate == "undone" and one.kind in ("fold", "drop", "elide")]
 
 
-def shortened_under(
-    past: Sequence[PastEdit], entries: Collection[str], by: Collection[str] = ("auto", "pass")
-) -> list[str]:
+def shortened_under(past: Sequence[PastEdit], entries: Collection[str]) -> list[str]:
     """The edits that shortened a part of these messages before a later edit hid them whole."""
     return [
         one.decision.id
         for one in past
         if isinstance(one.decision.edit, Elide)
         and one.decision.edit.entry in entries
-        and one.decision.by in by
+        and one.decision.by in ("auto", "pass")
         and one.fate in ("covered", "stands")
     ]
 

@@ -109,6 +109,8 @@ def because(row: Row, view: View, decisions: Mapping[str, Decision]) -> str:
         return f"{_messages(row)} {left} here by {who}{_to_make_room(made)}.{saved}"
     if row.kind == "mend":
         return "Written as the provider's rules need it; nothing else was changed."
+    if row.kind == "entry" and view.said(row.id) is None:
+        return "Erased: its content was destroyed for good, on purpose. What is left in its place says why."
     if row.was is not None:
         pinned = " It is pinned now." if row.pinned else ""
         return f"Shortened by {who}{_to_make_room(made)}; the whole is kept.{saved}{pinned}"

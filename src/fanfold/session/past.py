@@ -114,6 +114,10 @@ def _past_edits(state: State) -> Iterator[PastEdit]:
     stand.update(id for id, _ in log.pins())
     folded = [row.id for row in state.view().rows if row.kind in ("fold", "drop")]
     over = {id: row for row in folded for id in (*log.under(row), *log.leaves((row,))) if id != row}
+    elides = [(id, one.edit) for id, one in log.decisions.items() if id in stand]
+    top = {
+        edit.address: id for id, edit in elides if isinstance(edit, Elide)
+    }  # of one part, the last is seen
     undos = {
         one.edit.edit: id
         for id, one in log.decisions.items()
@@ -125,6 +129,8 @@ def _past_edits(state: State) -> Iterator[PastEdit]:
             continue
         place = decision.edit.entry if isinstance(decision.edit, Elide) else id
         covered = over.get(place) if id in stand else None
+        if isinstance(decision.edit, Elide) and id in stand and top[decision.edit.address] != id:
+            covered = covered or top[decision.edit.address]
         fate: Fate = "undone" if id in undone else "covered" if covered else "elsewhere"
         yield PastEdit(
             decision=told[id],

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -18,11 +18,12 @@ from fanfold.core.layout import show
 from fanfold.core.message import Message, Text
 from fanfold.core.record import Framed, Replaced, Sent, TokenUsage
 from fanfold.core.view import View
+from fanfold.dialects.dialect import reply_limit
 from fanfold.session import undo
 from fanfold.session.beside import find_beside
 from fanfold.session.cache import kept_for
 from fanfold.session.look import compare
-from fanfold.session.reduce import pressure
+from fanfold.session.reduce import is_due, pressure, rehearse
 from fanfold.session.request import encode, prepare, repair
 from fanfold.session.state import State
 from fanfold.tokens.models import lookup
@@ -77,6 +78,7 @@ def _answered(state: State, edit: Elide) -> set[str]:
 CHANGES: Mapping[str, Callable[..., Any]] = {
     "fold": undo.fold,
     "undo": undo.undo,
+    "bring_back": undo.bring_back,
     "redo": undo.redo,
     "release": undo.release,
     "rewind": undo.rewind,
@@ -103,6 +105,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """Above so many tokens the next request is reduced first."""
     due: bool
     """Whether the next request would be reduced first, so that it is not sent just so."""
+    reduced: int | None
+    """To about how many tokens; None where it is not reduced, or where that depends on what a model answers."""
     gone: tuple[str, ...]
     came: tuple[str, ...]
     changed: tuple[str, ...]
@@ -118,8 +122,9 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     later: float | None
     """What the change adds to the price of each request after that, as long as the cache holds."""
     body: Any
-    """The next request as it would be sent, with the parameters of the last one; None where `problem` says why."""
+    """The next request as it stands, with the parameters of the last one; None where it must be reduced to fit."""
     problem: str = ""
+    """Why no request can be sent, whatever is reduced."""
 
 
 class _Tried(Exception):
@@ -138,10 +143,10 @@ def preview(state: State, change: str | None, *args: Any, **kwargs: Any) -> Prev
 
     state.check_open()
     with state.lock:
-        learned = state.learned
+        learned, stuck = state.learned, state.aftermath.stuck
         with suppress(_Tried):
             state.unit(attempt)
-        state.learned = learned  # what voided the last bill was taken back
+        state.learned, state.aftermath.stuck = learned, stuck  # what changed them was taken back
     return found[0]
 
 
@@ -154,10 +159,11 @@ def _foretell(state: State, change: str | None, args: Any, kwargs: Any) -> Previ
     except TypeError as error:
         raise BadInput(f"{change} does not take this: {error}.") from error
     decisions = done if isinstance(done, tuple) else (done,)
-    pressed = pressure(state)
-    limits = state.limits()  # a change voids the last bill, by which tokens were corrected
+    reply = last_reply(state)
+    pressed = pressure(state, reply)
+    limits = state.limits(reply)  # a change voids the last bill, by which tokens were corrected
     two, cached_after = in_window(state.view(), limits), _cached(state)
-    body, problem = _next_body(state)  # last: it repairs, as a request does
+    upcoming = _look_ahead(state)  # last: it repairs, as a request does
     differs = compare(one, two)
     last = state.log.sent[-1] if state.log.sent else None
     expired = last is not None and bool(last.time) and state.terms.clock() - last.time >= kept_for(state)
@@ -167,7 +173,8 @@ def _foretell(state: State, change: str | None, args: Any, kwargs: Any) -> Previ
         after=two.tokens,
         room=limits.limit,
         trigger=pressed.trigger,
-        due=pressed.due,
+        due=pressed.due or upcoming.due,
+        reduced=upcoming.reduced,
         gone=differs.gone,
         came=differs.came,
         changed=differs.changed,
@@ -177,8 +184,8 @@ def _foretell(state: State, change: str | None, args: Any, kwargs: Any) -> Previ
         cost=_price(state, one, 0 if expired else cached),
         cost_after=_price(state, two, 0 if expired else cached_after),
         later=_price_later(state, one, two),
-        body=body,
-        problem=problem,
+        body=upcoming.body,
+        problem=upcoming.problem,
     )
 
 
@@ -210,14 +217,43 @@ def _price_later(state: State, one: View, two: View) -> float | None:
     return None if before is None or after is None else after - before
 
 
-def _next_body(state: State) -> tuple[Any, str]:
+class _Upcoming(NamedTuple):
+    """The next request: its body as things stand, and whether it is reduced first."""
+
+    body: Any = None
+    problem: str = ""
+    due: bool = False
+    reduced: int | None = None
+
+
+def _look_ahead(state: State) -> _Upcoming:
     """The next request with the last one's parameters, or why there is none."""
     last = state.log.sent[-1] if state.log.sent else None
+    due, reduced = False, None
     try:
-        request = prepare(state, None, None, _params(last))
-        return encode(state, repair(state, request, keep=False)).body, ""
+        request = repair(state, prepare(state, None, None, _params(last)), keep=False)
+        due, state.aftermath.stuck = is_due(state, request.view, request.budget), None
+        if due:
+            trial = rehearse(state, request.view, request.limits, reply=request.reply, extra=request.extra)
+            if trial.draft.view.fits(trial.budget):
+                reduced = None if trial.asked else request.limits.billed(trial.draft.view.tokens)
+                if not request.view.fits(request.budget):
+                    return _Upcoming(due=due, reduced=reduced)
+            else:
+                state.aftermath.stuck = trial.draft.view
+        return _Upcoming(encode(state, request).body, "", due, reduced)
     except (BadInput, BrokenGrammar, DoesNotFit, NotFound) as error:
-        return None, str(error)
+        return _Upcoming(None, str(error), due)
+
+
+def last_reply(state: State) -> int | None:
+    """How long a reply the last request asked for; None where it did not say, or where that no longer fits."""
+    reply = reply_limit(_params(state.log.sent[-1] if state.log.sent else None))
+    try:
+        state.limits(reply)
+    except BadInput:
+        return None
+    return reply
 
 
 def _params(last: Sent | None) -> Mapping[str, Any]:

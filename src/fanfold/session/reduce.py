@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 
 from msgspec.structs import replace
@@ -65,22 +66,9 @@ def reduce(
     watched((Reducing(trigger, before),))
     span = ReductionSpan(state.terms.name, trigger, before, dry_run=dry_run)
     try:
-        # An edit voids the last bill, and with it the most exact count: what is made must fit by either count.
-        after = state.limits(reply, edited=True)
-        budget = beside(less(after if after.room < limits.room else limits, extra), framing(view))
-        if force and view.tokens <= budget.goal:
-            budget = replace(budget, target=max(2, budget.billed(view.tokens // 2)))
-        reduction = Reduction(
-            view=view,
-            log=state.log,
-            scale=state.gauge,
-            budget=budget,
-            strategies=state.terms.strategies if strategies is None else strategies,
-            answered=state.keeping.answer,
-            summarizer_window=state.terms.summarizer_window,
-            one_model=state.terms.one_model,
-            may_ask=trigger == "manual" or _may_ask(state, view, budget, whole=strategies is None),
-        )
+        reduction = _plan(state, view, limits, reply=reply, extra=extra, strategies=strategies, force=force)
+        whole = strategies is None
+        reduction.may_ask = trigger == "manual" or _may_ask(state, view, reduction.budget, whole=whole)
         outcome = yield from _run(state, reduction, trigger)
         outcome = _let_tools_go(state, reduction, outcome) if outcome.decisions else outcome
         outcome = replace(outcome, again=_sent_again(view, reduction.draft.view) if outcome.decisions else 0)
@@ -92,6 +80,45 @@ def reduce(
     span.end(outcome)
     watched(events_of(outcome, state.log))
     return outcome
+
+
+def _plan(
+    state: State,
+    view: View,
+    limits: Budget,
+    *,
+    reply: int | None,
+    extra: Weight,
+    strategies: Sequence[Strategy] | None = None,
+    force: bool = False,
+) -> Reduction:
+    """A reduction that has not begun."""
+    # An edit voids the last bill, and with it the most exact count: what is made must fit by either count.
+    after = state.limits(reply, edited=True)
+    budget = beside(less(after if after.room < limits.room else limits, extra), framing(view))
+    if force and view.tokens <= budget.goal:
+        budget = replace(budget, target=max(2, budget.billed(view.tokens // 2)))
+    return Reduction(
+        view=view,
+        log=state.log,
+        scale=state.gauge,
+        budget=budget,
+        strategies=state.terms.strategies if strategies is None else strategies,
+        answered=state.keeping.answer,
+        summarizer_window=state.terms.summarizer_window,
+        one_model=state.terms.one_model,
+    )
+
+
+def rehearse(state: State, view: View, limits: Budget, *, reply: int | None, extra: Weight) -> Reduction:
+    """Go through what a request would do to make room: no model is asked, nobody is told, nothing is changed."""
+    reduction = _plan(state, view, limits, reply=reply, extra=extra)
+    if view.fixed <= reduction.budget.room:
+        flow, answer = reduction.run(fallbacks=state.terms.fallbacks), None
+        with suppress(StopIteration):
+            while flow.send(answer):  # type: ignore[arg-type]
+                answer = Answer(error="nobody is asked in a preview")
+    return reduction
 
 
 def _may_ask(state: State, view: View, budget: Budget, *, whole: bool) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from msgspec.structs import replace
 
 from fanfold.config.choice import remembered_options
 from fanfold.config.options import Options
-from fanfold.core.edit import RECALL
+from fanfold.core.edit import RECALL, Decision
 from fanfold.core.errors import NotFound
 from fanfold.core.message import Call, Message
 from fanfold.core.record import Erased, Move, Opened, Record, Sent
@@ -16,13 +16,16 @@ from fanfold.core.view import Row, View
 from fanfold.dialects.dialect import encode
 from fanfold.dialects.tools import functions
 from fanfold.dialects.weigh import framed, sendable
+from fanfold.session import undo
 from fanfold.session.open import open_aside
+from fanfold.session.preview import last_reply
 from fanfold.session.session import Session, Verbs
 from fanfold.session.state import tool_names
 from fanfold.session.summarize import summarize
 from fanfold.stores.store import Store, Tenant
 from fanfold.stores.summary import Summary
 from fanfold.tokens.models import lookup
+from fanfold.tokens.pressure import Pressure
 
 ANY_WINDOW = 1 << 40
 """Where no limit is known, nothing is reduced."""
@@ -124,6 +127,16 @@ def opening_of(chat: Verbs) -> Opened:
     """What an open session is opened with; its dialect and model are always told, where they are known."""
     terms = chat._state.terms
     return replace(terms.opened, dialect=chat._state.dialect.name, model=terms.model)
+
+
+def pressure_next(chat: Verbs) -> Pressure:
+    """How full the window is for a request that asks for as long a reply as the last one did."""
+    return chat.pressure(max_tokens=last_reply(chat._state))
+
+
+def bring_back(chat: Verbs, entry: str) -> tuple[Decision, ...]:
+    """Show a message whole again, by all the undos that it takes, as one change."""
+    return cast("tuple[Decision, ...]", chat._do(undo.bring_back, entry))
 
 
 def calls_of(chat: Verbs) -> dict[str, Call]:

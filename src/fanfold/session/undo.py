@@ -66,6 +66,23 @@ def way_back(state: State, entry: str) -> Iterator[tuple[str, bool]]:
             yield decision.id, bool(above)
 
 
+def bring_back(state: State, entry: str) -> tuple[Decision, ...]:
+    """Show an entry whole again: undo every edit that hides or shortens it, and those on top of them.
+
+    What a caller's filter keeps from models stays: that is undone only by its name.
+    """
+    state.read_whole()
+    id, leaves = entry_named(state, entry, state.path), state.log.leaves
+    done = list[Decision]()
+    for decision in standing_edits(state):
+        kept = isinstance(decision.edit, Elide) and decision.edit.instead
+        if decision.reduces and not kept and id in leaves(covers_of(decision.edit)):
+            done += () if decision.id in state.log.undone() else undo(state, decision.id, through=True)
+    if not done:
+        raise NotFound(f"No edit hides or shortens {entry[:12]}.")
+    return tuple(done)
+
+
 def _last(state: State) -> Decision:
     """The last edit; what a caller's filter keeps from models is undone only by its name."""
     for decision in reversed(standing_edits(state)):
