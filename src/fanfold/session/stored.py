@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ from fanfold.dialects.weigh import framed, sendable
 from fanfold.session import undo
 from fanfold.session.open import open_aside
 from fanfold.session.preview import last_reply
+from fanfold.session.reduce import pressure
 from fanfold.session.session import Session, Verbs
 from fanfold.session.state import tool_names
 from fanfold.session.summarize import summarize
@@ -131,12 +132,12 @@ def opening_of(chat: Verbs) -> Opened:
 
 def pressure_next(chat: Verbs) -> Pressure:
     """How full the window is for a request that asks for as long a reply as the last one did."""
-    return chat.pressure(max_tokens=last_reply(chat._state))
+    return chat._do(pressure, last_reply(chat._state))
 
 
 def bring_back(chat: Verbs, entry: str) -> tuple[Decision, ...]:
     """Show a message whole again, by all the undos that it takes, as one change."""
-    return cast("tuple[Decision, ...]", chat._do(undo.bring_back, entry))
+    return chat._do(undo.bring_back, entry)
 
 
 def calls_of(chat: Verbs) -> dict[str, Call]:
