@@ -64,13 +64,17 @@ def test_a_frame_is_recorded_again_where_somebody_else_recorded_another_meanwhil
     assert framed(one, "Be short.") == "Be short."
 
 
-def test_a_session_that_is_opened_again_has_learned_from_its_bills_but_does_not_stand_on_the_last() -> None:
+def test_a_session_that_is_opened_again_stands_on_its_last_bill_until_something_was_edited() -> None:
     store = fanfold.Memory()
     with opened(9_000, store=store) as chat:
         chat.say(long("one", 500))
         chat.request()
         chat.receive(reply(says("two"), prompt=800))
-        assert chat._state.learned.last is not None
+        last = chat._state.learned.last
+        assert last is not None
+    with opened(9_000, store=store) as chat:
+        assert chat._state.learned.last == last
+        chat.pin(chat.view().rows[0].id)
     with opened(9_000, store=store) as chat:
         assert chat._state.learned.whole is not None
         assert chat._state.learned.last is None
