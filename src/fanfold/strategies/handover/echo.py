@@ -7,8 +7,9 @@ again. Six words in a row, or twelve Japanese letters, are no accident; a path c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from sys import intern
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from fanfold.strategies.handover.tongue import cite
@@ -24,6 +25,8 @@ _READ = 2_000_000
 """Characters of outputs that are compared, the newest first."""
 
 Gram = tuple[str, ...]
+Prints = Collection[int]
+"""The hashes of all grams of an output: eight bytes each, and a thousand are compared in a blink."""
 Outputs = Callable[[], Iterable[tuple[str, str]]]
 """What was recorded, in order: an entry, and what a tool said in it, if one did."""
 
@@ -41,8 +44,8 @@ class Echoes:
     def __init__(self, outputs: Outputs, memory: dict[Any, Any]) -> None:
         self._outputs = outputs
         self._memory = memory
-        """What goes with the session: the words of an output are read once."""
-        self._read: tuple[dict[str, int], list[tuple[int, list[str]]]] | None = None
+        """What goes with the session: an output is read once."""
+        self._read: tuple[dict[str, int], list[tuple[int, Prints]]] | None = None
         self._looked_up: set[Gram] = set()
         """What was compared already: a plan asks several times, and mostly for the same lines."""
         self._first: dict[Gram, int] = {}
@@ -53,29 +56,36 @@ class Echoes:
         if not grams:
             return [line.text for line in lines]
         order, outputs = self._known()
-        new = grams - self._looked_up
-        self._looked_up |= new
-        sizes = {len(gram) for gram in new}
-        for at, words in outputs if new else ():
-            for size in sizes:
-                for gram in new.intersection(zip(*(words[i:] for i in range(size)), strict=False)):
-                    self._first.setdefault(gram, at)
+        self._look_up(grams - self._looked_up, outputs)
         return [_marked(line.text, self._first, order.get(line.entry, len(order))) for line in lines]
 
-    def _known(self) -> tuple[dict[str, int], list[tuple[int, list[str]]]]:
+    def _look_up(self, new: set[Gram], outputs: Iterable[tuple[int, Prints]]) -> None:
+        """Find the first output that has each of these."""
+        self._looked_up |= new
+        wanted = {hash(gram): gram for gram in new}
+        left = set(wanted)
+        for at, prints in outputs:
+            if not left:
+                return
+            found = left.intersection(prints)
+            self._first.update((wanted[one], at) for one in found)
+            left -= found
+
+    def _known(self) -> tuple[dict[str, int], list[tuple[int, Prints]]]:
+        """Where each entry stands, and the newest outputs in order."""
         if self._read is None:
             told = list(self._outputs())
             order = {entry: at for at, (entry, _) in enumerate(told)}
-            found, left = list[tuple[int, list[str]]](), _READ
-            known: dict[str, list[str]] = self._memory.get("words", {})
-            words: dict[str, list[str]] = {}
+            found, left = list[tuple[int, Prints]](), _READ
+            known: dict[str, Prints] = self._memory.get("prints", {})
+            kept: dict[str, Prints] = {}
             for entry, whole in reversed(told):
                 if whole and left > 0:
                     text = whole[:left]
-                    words[text] = known.get(text) or _words(text)
-                    found.append((order[entry], words[text]))
+                    kept[text] = known[text] if text in known else _prints(text)
+                    found.append((order[entry], kept[text]))
                     left -= len(text)
-            self._memory["words"] = words
+            self._memory["prints"] = kept
             self._read = order, found[::-1]
         return self._read
 
@@ -85,19 +95,28 @@ def is_whole(text: str) -> bool:
     return text.startswith("«") and text.count("«") == 1 and not any(map(str.isalnum, text.partition("»")[2]))
 
 
-def _words(text: str) -> list[str]:
-    # Words that stand in many outputs are kept once.
-    return [*map(intern, _ATOM.findall(_MARKUP.sub(" ", text.lower())))]
+def _prints(text: str) -> Prints:
+    words = _ATOM.findall(_MARKUP.sub(" ", text.lower()))
+    sizes = (_WORDS,) if text.isascii() else (_WORDS, _SIGNS)
+    return array(
+        "q", {hash(gram) for size in sizes for gram in zip(*(words[i:] for i in range(size)), strict=False)}
+    )
 
 
-def _grams(text: str) -> Iterator[tuple[Gram, int, int]]:
+@lru_cache(maxsize=2_048)  # a plan writes the same lines several times, and so does the next one
+def _grams(text: str) -> tuple[tuple[Gram, int, int], ...]:
     """What is compared of a text, each with where it begins and ends."""
     atoms = [(found[0], found.start(), found.end()) for found in _ATOM.finditer(text.lower())]
-    for size, japanese in ((_WORDS, False), (_SIGNS, True)):
-        for at in range(len(atoms) - size + 1):
-            gram = tuple([word for word, _, _ in atoms[at : at + size]])
-            if any(len(word) == 1 and word > "\u3000" for word in gram) is japanese:
-                yield gram, atoms[at][1], atoms[at + size - 1][2]
+    words = [word for word, _, _ in atoms]
+    letters = (
+        [len(word) == 1 and word > "\u3000" for word in words] if not text.isascii() else [False] * len(words)
+    )
+    return tuple(
+        (tuple(words[at : at + size]), atoms[at][1], atoms[at + size - 1][2])
+        for size, japanese in ((_WORDS, False), (_SIGNS, True))
+        for at in range(len(atoms) - size + 1)
+        if any(letters[at : at + size]) is japanese
+    )
 
 
 def _marked(text: str, first: dict[Gram, int], before: int) -> str:
