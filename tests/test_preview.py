@@ -168,6 +168,8 @@ def test_what_erasing_a_system_prompt_or_a_note_would_show_is_foretold() -> None
     assert prompt.body["messages"][0]["content"] == "[erased: asked]"
     assert noted.gone == (note.id,)
     assert len(chat._state.log.records) == records
+    chat.erase(note.id, "asked")
+    assert chat.view().tokens == noted.after
 
 
 def pressed(chat: fanfold.Session, turns: int, **given: Any) -> None:

@@ -594,3 +594,40 @@ def test_an_erased_row_says_that_it_was_erased(store: SQLite) -> None:
     with Page(store) as page:
         told = page.enter().ask(f"sessions/run/rows/{first}")
         assert told["because"].startswith("Erased: ")
+
+
+def test_what_a_client_changed_says_so_and_is_found_by_its_first_words(store: SQLite) -> None:
+    chat = fanfold.open("run", store=store, model="gpt-5.2")
+    said = [{"role": "user", "content": "The word is hunter2."}, {"role": "assistant", "content": "Sure."}]
+    said += [{"role": "user", "content": "Go on."}]
+    chat.merge(said)
+    chat.request()
+    said[0] = {"role": "user", "content": "The word is hidden."}
+    chat.merge([*said, {"role": "assistant", "content": "Yes."}, {"role": "user", "content": "And?"}])
+    with Page(store) as page:
+        visitor = page.enter()
+        first = visitor.ask("sessions/run/view")["rows"][0]
+        assert first["because"].startswith("The client changed it: ")
+        (hit,) = visitor.ask("sessions/run/search?words=hunter2")
+        assert (hit["entry"], hit["earlier"]) == (first["id"], True)
+        (before,) = visitor.ask(f"sessions/run/entries/{first['id']}")["earlier"]
+        assert before["parts"][0]["text"] == "The word is hunter2."
+        assert [one["earlier"] for one in visitor.ask("sessions/run/search?words=hidden")] == [False]
+
+
+def test_an_edit_that_another_tab_undid_is_refused_in_words_for_the_page(store: SQLite) -> None:
+    chat = open_worked(store)
+    edit = next(one.decision.id for one in chat.edits() if one.kind == "elide")
+    chat.undo(edit)
+    with Page(store) as page:
+        refused = page.enter().tell("run", "undo", status=400, edit=edit, dry_run=True)
+        assert refused["error"] == f"{edit} was undone meanwhile: the model sees again what it hid."
+
+
+def test_only_the_row_at_which_the_conversation_stands_is_the_last_one(store: SQLite) -> None:
+    chat = open_worked(store)
+    with Page(store) as page:
+        visitor = page.enter()
+        rows = [row.id for row in chat.view().rows]
+        found = [visitor.ask(f"sessions/run/rows/{id}")["last"] for id in (rows[0], rows[-1])]
+        assert found == [False, True]

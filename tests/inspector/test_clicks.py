@@ -279,3 +279,42 @@ def test_a_change_after_which_nothing_fits_is_made_only_by_who_insists() -> None
         sight.get_by_role("button", name="Undo", exact=True).click()
         sight.get_by_text("Undone", exact=True).wait_for()
         chat.request(max_tokens=500)
+
+
+def test_a_reload_stays_with_the_tenant_that_was_chosen() -> None:
+    store = Memory()
+    for tenant in ("a", "b"):
+        with fanfold.open("run", store=store, tenant=tenant, model="gpt-5.2") as chat:
+            chat.say(f"This is said to tenant {tenant}.")
+    with (
+        Page(store, tokens={TOKEN: ("a", "b")}) as page,
+        opened(f"{page.url}/?token={TOKEN}") as seen,
+    ):
+        sight = seen.page
+        sight.get_by_label("Tenant").select_option("b")
+        sight.get_by_role("link", name="run").click()
+        sight.get_by_text("said to tenant b").first.wait_for()
+        sight.reload()
+        sight.get_by_text("said to tenant b").first.wait_for()
+        assert sight.get_by_label("Tenant").input_value() == "b"
+        assert sight.get_by_text("said to tenant a").count() == 0
+
+
+def test_a_page_whose_server_is_gone_says_so() -> None:
+    store = Memory()
+    open_worked(store)
+    with Page(store) as page, opened(f"{page.url}/?token={TOKEN}#/s/run/now") as seen:
+        seen.page.get_by_text("you can make changes").wait_for()
+        seen.settle()
+        page.server.should_exit = True
+        seen.page.get_by_role("alert").get_by_text("does not answer any more").wait_for()
+        seen.page.get_by_text("not connected").wait_for()
+
+
+def test_erased_words_leave_a_search_that_is_open() -> None:
+    store = Memory()
+    chat = open_worked(store)
+    with looking(store, "s/run/search/tell%20me") as (_, seen):
+        seen.page.get_by_text("1 message found").wait_for()
+        chat.erase(chat.view().rows[0].id, "asked for")
+        seen.page.get_by_text("Nothing was found.").wait_for()

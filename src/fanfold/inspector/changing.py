@@ -66,6 +66,10 @@ def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     args, kwargs = ARGUMENTS[verb](asked)
     if verb == "undo" and (entry := _some(asked, "entry")):
         verb, args, kwargs = "bring_back", (entry,), {}
+    if verb == "undo" and any(
+        one.decision.id == args[0] and one.fate == "undone" for one in seat.chat.edits()
+    ):
+        raise BadInput(f"{args[0]} was undone meanwhile: the model sees again what it hid.")
     says = _say_beside(seat, verb, args)
     told = seat.chat.preview(verb, *args, **kwargs)
     found = describe_preview(told)

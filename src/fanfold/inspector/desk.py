@@ -13,11 +13,11 @@ from typing import Any, TypeVar, cast
 
 from fanfold.core.edit import Decision
 from fanfold.core.errors import Closed, Moved, StoreFailed
-from fanfold.core.message import Call
+from fanfold.core.message import Call, Message
 from fanfold.session.cache import CacheUse
 from fanfold.session.session import Session
 from fanfold.session.state import State
-from fanfold.session.stored import StoredSessions, calls_of, count_erasures
+from fanfold.session.stored import StoredSessions, calls_of, count_erasures, earlier_bodies
 from fanfold.stores.store import Store, Tenant
 
 T = TypeVar("T")
@@ -101,6 +101,10 @@ class Seat:
         if self._calls[0] != version:
             self._calls = version, calls_of(self.chat)
         return self._calls[1]
+
+    def earlier(self, entry: str) -> list[Message]:
+        """What a message said before its client changed it."""
+        return earlier_bodies(self.chat, entry)
 
     def forget_erased(self) -> None:
         """Let go of what was kept from before something was erased: it may quote that."""

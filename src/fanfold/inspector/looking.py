@@ -180,7 +180,9 @@ def view_rows(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         return describe(view)
     start, most = max(0, asked.number("offset", 0)), asked.number("limit", _PAGE, _MOST_PAGE)
     made = seat.decisions
-    rows = [describe_brief(row, view, made, seat.calls) for row in view.rows[start : start + most]]
+    rows = [
+        describe_brief(row, view, made, seat.calls, seat.earlier) for row in view.rows[start : start + most]
+    ]
     return {
         "tip": view.tip,
         "version": view.version,
@@ -209,8 +211,9 @@ def view_row(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     most = asked.number("most", LONG)
     was = row.was
     return {
-        **describe_brief(row, view, seat.decisions, seat.calls),
+        **describe_brief(row, view, seat.decisions, seat.calls, seat.earlier),
         "at": next(at for at, one in enumerate(view.rows) if one.id == row.id),
+        "last": row.id == chat.head,
         "messages": [_message(seat, view, row, one, most) for one in row.messages],
         "was": describe_message(was, row.id, view.kept, most, seat.calls) if was is not None else None,
         "why": chat.why(row.id) if row.kind != "note" else None,
@@ -238,7 +241,10 @@ def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "hidden_by": hidden,
         "hidden_with": cover.count if cover is not None else 1,
         "on_path": row is not None or why.shown_by is not None,
-        "says": _say_why(row, view, seat.decisions, hidden),
+        "says": _say_why(row, view, seat, hidden),
+        "earlier": [
+            describe_message(one, most=asked.number("most", LONG)) for one in seat.earlier(why.entry)
+        ],
         "instead": _instead(seat, why, row, cover),
         "brought_back_from": _undone(seat, why.entry),
         "tokens": view.weigh(message),
@@ -289,12 +295,12 @@ def shortened_under(past: Sequence[PastEdit], entries: Collection[str]) -> list[
     ]
 
 
-def _say_why(row: Row | None, view: View, made: Mapping[str, Decision], hidden: str | None) -> str:
+def _say_why(row: Row | None, view: View, seat: Seat, hidden: str | None) -> str:
     if row is not None:
-        return because(row, view, made)
+        return because(row, view, seat.decisions, seat.earlier)
     cover = view.row(hidden) if hidden is not None else None
     if cover is not None:
-        return because_covered(cover, made)
+        return because_covered(cover, seat.decisions)
     return "The conversation went on from an earlier message, so this one is not sent any more."
 
 
@@ -470,7 +476,7 @@ def _difference(seat: Seat, number: int) -> dict[str, Any]:
         for id in (*found.gone, *found.came, *found.changed):
             row = view.row(id)
             if row is not None:
-                texts[id] = describe_brief(row, view, made, seat.calls)
+                texts[id] = describe_brief(row, view, made, seat.calls, seat.earlier)
     return {**asdict(found), "rows": texts}
 
 
@@ -540,6 +546,9 @@ def search(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
             message = view.said(id) if row.kind != "note" else row.messages[0]
             text = _text(message) if message is not None else ""
             at = _find(words, text)
+            before = [_text(one) for one in seat.earlier(id)] if at < 0 and row.kind != "note" else []
+            if changed := next((one for one in before if _find(words, one) >= 0), None):
+                text, at = changed, _find(words, changed)
             if message is not None and at >= 0:
                 hidden = row.id if row.id != id else row.why[-1] if row.was is not None else None
                 found.append(
@@ -547,6 +556,7 @@ def search(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
                         "entry": id,
                         "role": message.role,
                         "hidden_by": hidden,
+                        "earlier": changed is not None,
                         "text": text[max(0, at - 80) : at + 160],
                         "kind": kind_of(row) if row.id == id else message.role,
                     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
@@ -41,7 +41,11 @@ def kind_of(row: Row) -> str:
 
 
 def describe_brief(
-    row: Row, view: View, decisions: Mapping[str, Decision], calls: Mapping[str, Call]
+    row: Row,
+    view: View,
+    decisions: Mapping[str, Decision],
+    calls: Mapping[str, Call],
+    earlier: Callable[[str], Sequence[Message]],
 ) -> dict[str, Any]:
     """A row for the list: what it is, how large, how it begins, and why it is as it is."""
     return {
@@ -60,7 +64,7 @@ def describe_brief(
         "text": begin(row.messages),
         "calls": [brief_call(call) for message in _said(row) for call in message.calls],
         "answers": list_answered(row.messages, calls),
-        "because": because(row, view, decisions),
+        "because": because(row, view, decisions, earlier),
     }
 
 
@@ -93,8 +97,10 @@ def list_answered(messages: Iterable[Message], calls: Mapping[str, Call]) -> lis
     return [brief_call(calls[part.call]) if part.call in calls else part.name or "" for part in parts]
 
 
-def because(row: Row, view: View, decisions: Mapping[str, Decision]) -> str:
-    """Why a row is as it is, in a sentence."""
+def because(
+    row: Row, view: View, decisions: Mapping[str, Decision], earlier: Callable[[str], Sequence[Message]]
+) -> str:
+    """Why a row is as it is, in a sentence; `earlier` tells what a message said before its client changed it."""
     made = decisions.get(row.why[-1]) if row.why else None
     saved = f" It saved {made.before - made.after:,} tokens." if made and made.before > made.after else ""
     who = _who(made)
@@ -120,6 +126,8 @@ def because(row: Row, view: View, decisions: Mapping[str, Decision]) -> str:
         return "You brought it back: automatic edits leave it alone until you release it."
     if row.id in view.fresh:
         return "New: the model has not seen it yet, so it is shown whole."
+    if row.kind == "entry" and earlier(row.id):
+        return "The client changed it: it sent other words in this place. What it said before is kept."
     return "As it was recorded: no edit touched it."
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from fanfold.core.edit import Decision, Elide, Fold
+from fanfold.core.edit import Decision, Elide, Fold, Note
 from fanfold.core.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound, unknown
 from fanfold.core.layout import show
 from fanfold.core.message import Message, Text
@@ -53,9 +53,13 @@ def _blank(state: State, name: str, reason: str) -> None:
 
 
 def _blank_beside(state: State, name: str, words: Sequence[Message], reason: str) -> None:
-    """Show a stub in the place of system prompts, or no note where one is erased."""
+    """Show a stub in the place of system prompts, or of what a note says."""
+    state.void_bill()  # as an erasure does
     if name in state.log.decisions:
+        note = state.log.decisions[name].edit
         undo.undo(state, name)
+        if isinstance(note, Note):
+            undo.note(state, note.name, f"[erased: {reason}]")
         return
     frame = state.log.frame()
     stub = Message("system", (Text(f"[erased: {reason}]"),))

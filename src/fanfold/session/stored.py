@@ -10,7 +10,7 @@ from fanfold.config.choice import remembered_options
 from fanfold.config.options import Options
 from fanfold.core.edit import RECALL, Decision
 from fanfold.core.errors import NotFound
-from fanfold.core.message import Call, Message
+from fanfold.core.message import Call, Message, text_of
 from fanfold.core.record import Erased, Move, Opened, Record, Sent
 from fanfold.core.view import Row, View
 from fanfold.dialects.dialect import encode
@@ -138,6 +138,15 @@ def pressure_next(chat: Verbs) -> Pressure:
 def bring_back(chat: Verbs, entry: str) -> tuple[Decision, ...]:
     """Show a message whole again, by all the undos that it takes, as one change."""
     return chat._do(undo.bring_back, entry)
+
+
+def earlier_bodies(chat: Verbs, entry: str) -> list[Message]:
+    """What a message said before its client sent other words in its place, oldest first."""
+    log = chat._state.log
+    if entry not in log.replaced or (now := log.said(entry)) is None:
+        return []
+    found = [log.told(entry, born - 1) for born, _ in log.replaced[entry]]
+    return [one for one in found if [*map(text_of, one.parts)] != [*map(text_of, now.parts)]]
 
 
 def calls_of(chat: Verbs) -> dict[str, Call]:

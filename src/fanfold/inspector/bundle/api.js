@@ -51,9 +51,11 @@ export async function download(event) {
 }
 
 // In a frame: as an EventSource does it, with a header.
-async function listen(path, heard, stop) {
+async function listen(path, heard, failed, stop) {
   while (!stop.signal.aborted) {
     const answer = await fetch(path, { headers: own(), signal: stop.signal }).catch(() => null);
+    if (stop.signal.aborted) return;
+    failed(!answer ? GONE : answer.ok ? "" : CLOSED);
     if (answer && !answer.ok) return;
     await (answer ? hear(answer.body.pipeThrough(new TextDecoderStream()).getReader(), heard).catch(() => {}) : null);
     await new Promise((go) => setTimeout(go, 1000));
@@ -69,24 +71,37 @@ async function hear(reader, heard) {
   }
 }
 
+const GONE = "The inspector does not answer any more: it was stopped, or cannot be reached. What you see here may be old.";
+const CLOSED = "The inspector was started anew and does not know this page. Open the link that it prints. What you see here may be old.";
+const RETRY = 2000; // milliseconds
+
 // The first event comes at once: what changed before the stream began is seen as well.
-function open(path, heard) {
+function open(path, heard, failed) {
   if (place.visitor) {
     const stop = new AbortController();
-    listen(path, heard, stop);
+    listen(path, heard, failed, stop);
     return () => stop.abort();
   }
-  const source = new EventSource(path);
-  source.onmessage = heard;
-  return () => source.close();
+  let source = null, stopped = false;
+  const begin = () => {
+    if (stopped) return;
+    source = new EventSource(path);
+    source.onopen = () => failed("");
+    source.onmessage = heard;
+    // A source that was refused tries no more, and does not say why: another question does.
+    source.onerror = () => ask("about").then(() => { if (source.readyState === 2) setTimeout(begin, RETRY); },
+      (error) => { if (!stopped) failed(error.status === 401 ? CLOSED : GONE); });
+  };
+  begin();
+  return () => { stopped = true; source.close(); };
 }
 
 // A browser opens six connections to a host, over all tabs. So a tab listens only while somebody can see it.
-export function watch(name, heard) {
+export function watch(name, heard, failed) {
   const path = address("events", name ? { session: name } : {});
   let close = null;
   const look = () => {
-    if (!document.hidden) close ??= open(path, heard);
+    if (!document.hidden) close ??= open(path, heard, failed);
     else if (close) close = close();
   };
   document.addEventListener("visibilitychange", look);

@@ -1,7 +1,7 @@
 // The page: which screen is shown, what is heard from the server, and what was just done.
 import { html, render, useState, useEffect, useCallback, useRef } from "./vendor/htm-preact.js";
 import { ask, enter, place, tell, watch } from "./api.js";
-import { Live, Proposal, plain, to } from "./parts.js";
+import { Live, Proposal, home, plain, to } from "./parts.js";
 import { Sessions } from "./sessions.js";
 import { Now, Recorded } from "./now.js";
 import { Hidden, Edit } from "./hidden.js";
@@ -20,6 +20,7 @@ function decode(word) {
 
 function readAddress() {
   const words = location.hash.replace(/^#\/?/, "").split("/").map(decode);
+  if (words[0] === "t") place.tenant = words.splice(0, 2)[1];
   if (words[0] === "s") return { name: words[1], screen: words[2] || "now", rest: words.slice(3) };
   return { name: "", screen: words[0] === "health" ? "health" : "sessions", rest: [] };
 }
@@ -50,6 +51,7 @@ function Page() {
   const [error, setError] = useState("");
   const [proposal, propose] = useState(null);
   const [toast, setToast] = useState(null);
+  const [lost, setLost] = useState("");
   const last = useRef(0);
   const due = useRef(0);
   const refresh = useCallback(() => {
@@ -65,11 +67,15 @@ function Page() {
       return now;
     });
     window.addEventListener("hashchange", moved);
-    ENTERED.then(() => ask("about")).then((told) => { place.tenant = place.tenant || told.tenants[0]; setAbout(told); },
-      (failed) => setError(failed.message));
+    ENTERED.then(() => ask("about")).then((told) => {
+      place.tenant = place.tenant || told.tenants[0];
+      place.several = told.tenants.length > 1;
+      if (place.several && !/^#\/t\//.test(location.hash)) history.replaceState(null, "", home() + location.hash.replace(/^#\/?/, ""));
+      setAbout(told);
+    }, (failed) => setError(failed.message));
     return () => window.removeEventListener("hashchange", moved);
   }, []);
-  useEffect(() => (about ? watch(at.name, refresh) : undefined), [at.name, about, place.tenant]);
+  useEffect(() => (about ? watch(at.name, refresh, setLost) : undefined), [at.name, about, place.tenant]);
   useEffect(() => { document.title = (at.name ? at.name + " · " : "") + "fanfold inspector"; }, [at.name]);
   const done = (what) => {
     if (what.verb === "erase" && at.screen === "message") location.hash = to(what.name, "now");
@@ -91,18 +97,20 @@ function Page() {
   return html`<${Live.Provider} value=${{ tick, about, refresh, propose }}>
     <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.querySelector("main").focus(); }}>Skip to the content</a>
     <header class="top"><div>
-      <a class="brand" href="#/"><img src="/inspector/icon.svg" alt="" />fanfold</a>
-      ${at.name ? html`<a class="up less" href="#/">All sessions</a><span class="crumb">${plain(at.name)}</span>`
+      <a class="brand" href=${home()}><img src="/inspector/icon.svg" alt="" />fanfold</a>
+      ${at.name ? html`<a class="up less" href=${home()}>All sessions</a><span class="crumb">${plain(at.name)}</span>`
         : html`<span class="faint">${about.title}</span>`}
-      <span class="state">${about.write ? "you can make changes" : "read only"}</span>
-      ${about.tenants.length > 1 ? html`<select aria-label="Tenant" value=${place.tenant} onChange=${(e) => { place.tenant = e.target.value;
-        location.hash = "#/"; refresh(); }}>${about.tenants.map((one) => html`<option value=${one}>${one}</option>`)}</select>` : null}
+      <span class="state">${lost ? "not connected" : about.write ? "you can make changes" : "read only"}</span>
+      ${about.tenants.length > 1 ? html`<select aria-label="Tenant" value=${place.tenant} onChange=${(e) => {
+        place.tenant = e.target.value; location.hash = home(); refresh(); }}>${about.tenants
+        .map((one) => html`<option value=${one}>${one}</option>`)}</select>` : null}
       ${at.name ? html`<nav aria-label="Screens">${SCREENS.map(([id, title]) => html`<a key=${id} href=${to(at.name, id)} aria-current=${id === shown
         ? "page" : null}>${title}</a>`)}</nav>`
-        : about.health ? html`<nav aria-label="Screens"><a href="#/" aria-current=${shown === "sessions" ? "page" : null}>Sessions</a>
-          <a href="#/health" aria-current=${shown === "health" ? "page" : null}>Health</a></nav>` : null}
+        : about.health ? html`<nav aria-label="Screens"><a href=${home()} aria-current=${shown === "sessions" ? "page" : null}>Sessions</a>
+          <a href=${home() + "health"} aria-current=${shown === "health" ? "page" : null}>Health</a></nav>` : null}
     </div></header>
-    <main id="main" tabindex="-1"><${Screen} at=${at} /></main>
+    ${lost ? html`<p class="lost alarm" role="alert">${lost}</p>` : null}
+    <main id="main" tabindex="-1"><${Screen} key=${place.tenant} at=${at} /></main>
     ${proposal ? html`<${Proposal} proposal=${proposal} close=${() => propose(null)} done=${done} />` : null}
     <div aria-live="polite">${toast ? html`<div class="toast" role="status"><span>${plain(toast.failed || toast.did)}</span>
       <span class="buttons">${toast.back ? html`<button onClick=${takeBack}>Undo</button>` : null}

@@ -2,8 +2,8 @@
 import { html, useState, useEffect } from "./vendor/htm-preact.js";
 import { ask, download, exportAddress, session } from "./api.js";
 import { buttonsFor } from "./hidden.js";
-import { Bar, Chip, LongList, PAGE, Marked, Message, Picture, Wait, hue, label, many, number, percent, dollars, plain, to, useAsk, useChange,
-  useNewest } from "./parts.js";
+import { Bar, Chip, LongList, PAGE, Marked, Message, Picture, Wait, hue, label, many, number, percent, dollars, plain, to, useAsk,
+  useChange } from "./parts.js";
 
 // What the model did, or what this answers.
 const Done = ({ of }) => (of ? html`<span class="done">${plain(of)}</span> ` : null);
@@ -37,14 +37,13 @@ export function Now({ name, chosen, wanted }) {
   const asked = useAsk(session(name));
   const view = useAsk(session(name, "view"), { limit: PAGE });
   const [words, setWords] = useState(wanted || "");
-  const [hits, setHits] = useState(null);
+  const [sought, setSought] = useState(wanted || "");
   const [goal, setGoal] = useState(null);
   const change = useChange(name);
-  const show = useNewest(setHits);
-  const find = () => show(words ? ask(session(name, "search"), { words }) : null);
-  const search = (event) => { event.preventDefault(); find(); };
-  useEffect(() => { if (wanted) find(); }, []);
-  useEffect(() => { if (chosen) show(null); else setGoal(null); }, [chosen]);
+  const found = useAsk(sought ? session(name, "search") : null, { words: sought }); // again with every change: what is erased goes
+  const hits = found.error ? { error: found.error.message } : found.value;
+  const search = (event) => { event.preventDefault(); setSought(words); };
+  useEffect(() => { if (chosen) setSought(""); else setGoal(null); }, [chosen]);
   if (!asked.value || !view.value) return html`<${Wait} of=${asked.error ? asked : view} />`;
   const told = asked.value;
   const share = told.room ? told.pressure.tokens / told.room : null;
@@ -68,7 +67,7 @@ export function Now({ name, chosen, wanted }) {
       <section><h2>What the model sees, row by row</h2>
         <form class="search" onSubmit=${search} role="search">
           <input type="search" aria-label="Search this conversation, hidden things included" placeholder="Search this conversation, hidden things included"
-            value=${words} onInput=${(e) => { setWords(e.target.value); show(null); }} /><button class="quiet">Search</button></form>
+            value=${words} onInput=${(e) => { setWords(e.target.value); setSought(""); }} /><button class="quiet">Search</button></form>
         ${hits ? html`<${Hits} hits=${hits} name=${name} words=${words} />`
           : html`<${Rows} name=${name} told=${view.value} open=${(id) => { location.hash = to(name, "now", id); }} chosen=${chosen} goal=${goal} />`}
       </section>
@@ -92,8 +91,8 @@ export function Now({ name, chosen, wanted }) {
         ${told.frame.messages.length ? html`<div class="buttons"><button class="quiet" onClick=${() => change("erase", { entry: "system" },
           "Destroy all system prompts of this session for good", "Destroy them", "Destroyed")}>Erase the system prompt …</button></div>` : null}
         ${told.frame.tools.length ? html`<details><summary>${many(told.frame.tools.length, "tool")}: ${told.frame.tools.slice(0,
-          6).map((one) => one.name).join(", ")}${told.frame.tools.length > 6 ? " …" : ""}</summary>
-            ${told.frame.tools.map((one) => html`<h3>${one.name}</h3><pre tabindex="0">${plain(one.text)}</pre>`)}</details>` : null}
+          6).map((one) => plain(one.name)).join(", ")}${told.frame.tools.length > 6 ? " …" : ""}</summary>
+            ${told.frame.tools.map((one) => html`<h3>${plain(one.name)}</h3><pre tabindex="0">${plain(one.text)}</pre>`)}</details>` : null}
         <h2 class="after">The session as a whole</h2>
         <p class="remark">An export is one file with everything that was ever said, hidden or not. It changes nothing and costs nothing.</p>
         <div class="buttons"><a class="button quiet" href=${exportAddress(name)} download onClick=${download}>Export the session</a></div>
@@ -107,9 +106,10 @@ function Hits({ hits, name, words }) {
   return html`<p class="remark" role="status">${hits.length ? many(hits.length, "message") + " found" : "Nothing was found."}</p>
     ${hits.map((hit) => html`<div class="card ${hit.hidden_by ? "off" : ""}"><div><div class="meta"><${Chip} kind=${hit.kind} />${hit.hidden_by
       ? html`<span class="tag">hidden by ${hit.hidden_by}</span>`
-        : html`<span class="tag on">in view</span>`}</div><p class="quote" dir="auto"><${Marked} text=${hit.text} words=${words} /></p></div>
-      <div class="buttons"><a class="button quiet" href=${hit.hidden_by ? to(name, "message", hit.entry) : to(name, "now", hit.entry)}>${hit.hidden_by
-        ? "See why" : "Show"}</a></div></div>`)}`;
+        : html`<span class="tag on">${hit.earlier ? "changed later" : "in view"}</span>`}</div>
+      <p class="quote" dir="auto"><${Marked} text=${hit.text} words=${words} /></p></div>
+      <div class="buttons"><a class="button quiet" href=${to(name, hit.hidden_by || hit.earlier ? "message" : "now", hit.entry)}>${hit.hidden_by
+        || hit.earlier ? "See why" : "Show"}</a></div></div>`)}`;
 }
 
 function ForkForm({ name, change }) {
@@ -128,7 +128,7 @@ export function Recorded({ name, id }) {
   const asked = useAsk(session(name, "entries/" + encodeURIComponent(id)));
   const change = useChange(name);
   if (!asked.value) return html`<${Wait} of=${asked} />`;
-  const { message, tokens, back, instead, hidden_by: edit, hidden_with: count, says, on_path: here, brought_back_from: undone } = asked.value;
+  const { message, tokens, back, earlier, instead, hidden_by: edit, hidden_with: count, says, on_path: here, brought_back_from: undone } = asked.value;
   const cut = edit && asked.value.why.visible;
   return html`<h1>${cut ? "The model sees this message shortened" : edit ? "The model does not see this message" : here ? "The model sees this message"
     : "This message is on another path"}</h1>
@@ -144,7 +144,9 @@ export function Recorded({ name, id }) {
       <button class="quiet" onClick=${() => change("erase", { entry: id }, "Destroy this message for good", "Destroy it", "Destroyed")}>Erase …</button></div>
     ${instead ? html`<section><h2>${instead.says}</h2>${instead.texts.map((text) => html`<pre dir="auto" tabindex="0">${plain(text)}</pre>`)}</section>`
       : null}
-    <section><h2>As it was recorded</h2><div class="meta"><span>${label(message.role)}</span><span>${number(tokens)} tokens</span><code>${id.slice(0,
+    ${earlier.map((one) => html`<section><h2>What it said before the client changed it</h2><${Message} message=${one} name=${name} /></section>`)}
+    <section><h2>${earlier.length ? "As the client sent it last" : "As it was recorded"}</h2>
+      <div class="meta"><span>${label(message.role)}</span><span>${number(tokens)} tokens</span><code>${id.slice(0,
       12)}</code></div><${Message} message=${message} name=${name} /></section>`;
 }
 
@@ -199,7 +201,7 @@ export function Detail({ name, id, client, request, found, close }) {
         ${row.pinned ? html`<button class="quiet" onClick=${() => change("unpin", { what: row.id }, "Unpin this message", "Unpin",
           "Unpinned")}>Unpin …</button>` : row.kind !== "summary" && row.kind !== "marker" && row.kind !== "note"
             ? html`<button class="quiet" onClick=${() => change("pin", { what: row.id }, "Pin this message", "Pin it", "Pinned")}>Pin …</button>` : null}
-        ${client || row.kind === "note" || row.edits.includes(row.id) ? null
+        ${client || row.last || row.kind === "note" || row.edits.includes(row.id) ? null
           : html`<button class="quiet" onClick=${() => change("rewind", { to: row.id }, "Go back to this message", "Go back",
             "Went back to this message")}>Go back to here …</button>`}
         ${row.edits.includes(row.id) && row.kind !== "note" ? null

@@ -1,6 +1,6 @@
 // What the screens are made of.
 import { html, createContext, useState, useEffect, useRef, useContext, useLayoutEffect } from "./vendor/htm-preact.js";
-import { ask, tell, session } from "./api.js";
+import { ask, place, tell, session } from "./api.js";
 
 export const Live = createContext({ tick: 0, about: {}, refresh: () => {} });
 
@@ -205,12 +205,13 @@ function Part({ part, name }) {
     case "thinking": return html`<div class="part"><small>thinking${part.signed ? ", signed" : ""}</small><${Words} part=${part} name=${name} /></div>`;
     case "call": return html`<div class="part"><small>calls <b>${plain(part.name)}</b></small><${Words} part=${part} name=${name} /></div>`;
     case "result": return html`<div class="part"><small>answers ${part.answers ? html`<b>${plain(part.answers)}</b>`
-      : html`<code>${part.call}</code>`}${part.error ? html` <b class="alarm">error</b>` : ""}${part.ref
+      : html`<code>${plain(part.call)}</code>`}${part.error ? html` <b class="alarm">error</b>` : ""}${part.ref
         ? html` · <a href=${to(name, "outputs", part.ref)}>output ${part.ref}</a>` : ""}</small>
       ${part.parts.map((one) => html`<${Part} part=${{ ...one, ref: part.ref }} name=${name} />`)}</div>`;
-    case "image": return html`<div class="part"><small>image ${part.media || ""}</small>${part.src
-      ? html`<img src=${part.src} alt="An image of the conversation" />` : html`<pre>${part.url || "It cannot be shown here."}</pre>`}</div>`;
-    case "document": return html`<div class="part"><small>document ${part.name || ""} ${part.media || ""}</small><${Words} part=${part} name=${name} />
+    case "image": return html`<div class="part"><small>image ${plain(part.media || "")}</small>${part.src
+      ? html`<img src=${part.src} alt="An image of the conversation" />` : html`<pre>${plain(part.url || "It cannot be shown here.")}</pre>`}</div>`;
+    case "document": return html`<div class="part"><small>document ${plain(part.name || "")} ${plain(part.media || "")}</small>
+      <${Words} part=${part} name=${name} />
       </div>`;
     default: return html`<div class="part"><small>${part.type}</small><${Words} part=${part} name=${name} /></div>`;
   }
@@ -220,7 +221,9 @@ export const Message = ({ message, name }) =>
   html`<div class="message">${message.parts.map((part) => html`<${Part} part=${part} name=${name} />`)}${message.parts.length ? null
     : html`<p class="remark">It has no words.</p>`}</div>`;
 
-export const to = (name, ...rest) => "#/s/" + [name, ...rest].map(encodeURIComponent).join("/");
+// Where there are several tenants, every address names one: a reload, a bookmark and another tab show the same one.
+export const home = () => (place.several ? "#/t/" + encodeURIComponent(place.tenant) + "/" : "#/");
+export const to = (name, ...rest) => home() + "s/" + [name, ...rest].map(encodeURIComponent).join("/");
 
 // A change is proposed first: what it does to tokens, cache and cost. Only then it is made.
 const BACK = {
@@ -235,7 +238,15 @@ const BACK = {
 
 export function useChange(name) {
   const { propose } = useContext(Live);
-  return (verb, fields, title, button, did) => propose({ name, verb, fields, title, button, did });
+  return (verb, fields, title, button, did) => propose({ name, verb, fields, title, button, did,
+    from: document.activeElement });
+}
+
+// The button that was pressed is gone after most changes; who uses a keyboard goes on from what it stood in.
+function stayNear(from) {
+  const near = from?.closest("article, .card, section") || document.querySelector("main");
+  near.tabIndex = -1;
+  near.focus({ preventScroll: true });
 }
 
 export function Proposal({ proposal, close, done }) {
@@ -246,11 +257,12 @@ export function Proposal({ proposal, close, done }) {
   const [error, setError] = useState("");
   const [typed, setTyped] = useState("");
   const [reason, setReason] = useState("");
-  const { name, verb, title, button, did } = proposal;
+  const { name, verb, title, button, did, from } = proposal;
   const fields = verb === "erase" ? { ...proposal.fields, reason: reason || "asked for" } : proposal.fields;
+  const look = (missed = () => {}) => tell(name, verb, { ...fields, dry_run: true }).then(setTold, missed);
   useEffect(() => {
     box.current.showModal();
-    tell(name, verb, { ...fields, dry_run: true }).then(setTold, (failed) => setError(failed.message));
+    look((failed) => setError(failed.message));
   }, []);
   const make = async (event) => {
     event.preventDefault();
@@ -259,9 +271,10 @@ export function Proposal({ proposal, close, done }) {
     try {
       const more = { ...(verb === "erase" ? { sentence: typed } : {}), ...(told.stops ? { anyway: true } : {}) };
       const made = await tell(name, verb, { ...fields, ...more });
-      close();
+      box.current.close();
+      stayNear(from);
       done({ verb, name, did, back: BACK[verb]?.(fields, made.decisions), made });
-    } catch (failed) { busy.current = false; setError(failed.message); }
+    } catch (failed) { busy.current = false; setError(failed.message); look(); }
   };
   const ready = told && about.write && (verb !== "erase" || typed === told.sentence);
   return html`<dialog ref=${box} onClose=${close} aria-labelledby="proposal">
@@ -269,7 +282,7 @@ export function Proposal({ proposal, close, done }) {
       <h2 id="proposal">${plain(title)}</h2>
       ${told ? html`<ul class="says">${told.says.map((line) => html`<li>${plain(line)}</li>`)}</ul>` : error ? null
         : html`<p class="wait" role="status">Looking at what it would do …</p>`}
-      ${verb === "erase" && told ? html`<label>Why <input value=${reason} onInput=${(e) => setReason(e.target.value)} /></label>
+      ${verb === "erase" && told ? html`<label>Why <input value=${reason} onInput=${(e) => setReason(e.target.value)} onChange=${() => look()} /></label>
         <label>Type <code>${told.sentence}</code> <input value=${typed} onInput=${(e) => setTyped(e.target.value)} /></label>` : null}
       ${error ? html`<p class="alarm" role="alert">${error}</p>` : null}
       ${about.write ? null : html`<p class="remark">You can only look here: the inspector was started without <code>--write</code>.</p>`}

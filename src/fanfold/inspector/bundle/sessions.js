@@ -1,7 +1,6 @@
 // All sessions of a tenant: how full each window is, what it cost, and who came from whom. And a search over everything.
 import { html, useState } from "./vendor/htm-preact.js";
-import { ask } from "./api.js";
-import { Bar, Marked, Wait, ago, dollars, many, number, percent, plain, to, useAsk, useNewest } from "./parts.js";
+import { Bar, Marked, Wait, ago, dollars, many, number, percent, plain, to, useAsk } from "./parts.js";
 
 const STEP = 100;
 
@@ -32,8 +31,9 @@ function Cost({ one }) {
 export function Sessions() {
   const asked = useAsk("sessions");
   const [words, setWords] = useState("");
-  const [found, setFound] = useState(null);
-  const show = useNewest(setFound);
+  const [sought, setSought] = useState("");
+  const every = useAsk(sought ? "search" : null, { words: sought }); // again with every change: what is erased goes
+  const found = sought ? (every.error ? { error: every.error.message } : every.value || { wait: true }) : null;
   const [most, setMost] = useState(STEP);
   if (!asked.value) return html`<${Wait} of=${asked} />`;
   const sessions = asked.value;
@@ -44,8 +44,7 @@ export function Sessions() {
   const saved = total("unmanaged") ? 1 - total("cost") / total("unmanaged") : 0;
   const search = (event) => {
     event.preventDefault();
-    setFound({ wait: true });
-    show(words ? ask("search", { words }) : null);
+    setSought(words);
   };
   return html`<h1>${many(sessions.length, "session")}</h1>
     <p class="lead">${cost ? dollars(cost) + " billed in all, at list prices"
@@ -55,7 +54,7 @@ export function Sessions() {
       <form class="search" role="search" onSubmit=${search}><input type="search"
         aria-label="Find a session by name, client or model; Enter searches everything that was said"
           placeholder="Find a session, or press Enter to search everything that was ever said" value=${words} onInput=${(e) => { setWords(e.target.value);
-            show(null); }} /><button class="quiet" disabled=${!words}>Search everything</button></form>
+            setSought(""); }} /><button class="quiet" disabled=${!words}>Search everything</button></form>
       ${found ? html`<${Everywhere} found=${found} words=${words} />` : rows.length ? html`<div class="wide"><table class="list sessions">
         <thead><tr><th scope="col">Session</th><th scope="col">Window</th><th scope="col" class="n less">Messages</th>
           <th scope="col" class="n less">Requests</th><th scope="col" class="n less">Edits</th><th scope="col" class="n less">From cache</th>
