@@ -631,3 +631,19 @@ def test_only_the_row_at_which_the_conversation_stands_is_the_last_one(store: SQ
         rows = [row.id for row in chat.view().rows]
         found = [visitor.ask(f"sessions/run/rows/{id}")["last"] for id in (rows[0], rows[-1])]
         assert found == [False, True]
+
+
+def test_only_notes_that_the_model_sees_are_listed(store: SQLite) -> None:
+    chat = fanfold.open("run", store=store, model="gpt-5.2", window=4_000)
+    chat.say("Begin.")
+    for step, plan in enumerate(("first", "second", "second")):
+        chat.receive(response(replied("I look.", called(f"c{step}", "look", "{}")), prompt=50))
+        chat.answer(f"c{step}", "\n".join(f"row {n} of file {step}: the disk hums" for n in range(50)))
+        if step < 2:
+            chat.note("plan", f"{plan} plan")
+    chat.compact(force=True)
+    with Page(store) as page:
+        listed = page.enter().ask("sessions/run")["notes"]
+        seen = [row.id for row in chat.view().rows if row.kind == "note"]
+        assert [one["id"] for one in listed] == seen
+        assert len(seen) == 1

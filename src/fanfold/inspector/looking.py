@@ -119,7 +119,9 @@ def overview(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "largest": max((row.tokens for row in view.rows), default=0),
         "frame": _describe_frame(seat, view),
         "pins": [_pin(one, view) for one in stand if isinstance(one.decision.edit, Pin)],
-        "notes": [_note(one) for one in stand if isinstance(one.decision.edit, Note)],
+        "notes": [
+            _note(one) for one in stand if isinstance(one.decision.edit, Note) and view.row(one.decision.id)
+        ],
         "hidden": sum(one.kind in ("fold", "drop", "elide") for one in stand),
         "hidden_tokens": count_hidden(seat),
         "ahead": head_ahead(chat),
