@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from bisect import bisect_left
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -27,6 +26,7 @@ from fanfold.inspector.values import (
     describe_brief,
     describe_message,
     describe_picture,
+    find_words,
     kind_of,
     list_answered,
     shown_by,
@@ -547,10 +547,10 @@ def search(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
         for id in ids:
             message = view.said(id) if row.kind != "note" else row.messages[0]
             text = _text(message) if message is not None else ""
-            at = _find(words, text)
+            at = find_words(words, text)
             before = [_text(one) for one in seat.earlier(id)] if at < 0 and row.kind != "note" else []
-            if changed := next((one for one in before if _find(words, one) >= 0), None):
-                text, at = changed, _find(words, changed)
+            if changed := next((one for one in before if find_words(words, one) >= 0), None):
+                text, at = changed, find_words(words, changed)
             if message is not None and at >= 0:
                 hidden = row.id if row.id != id else row.why[-1] if row.was is not None else None
                 found.append(
@@ -566,15 +566,6 @@ def search(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
             if len(found) >= _HITS:
                 return found
     return found
-
-
-def _find(words: str, text: str) -> int:
-    """Where casefolded words begin in a text; a letter may become two when its case is folded."""
-    folded = text.casefold()
-    at = folded.find(words)
-    if at < 0 or len(folded) == len(text):
-        return at
-    return bisect_left(range(len(text)), at, key=lambda end: len(text[:end].casefold()))
 
 
 def _text(message: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -239,3 +240,12 @@ def shown_by(decision: Decision) -> tuple[Message, ...]:
         case Note(text=text) | Pin(text=str(text)):
             return (Message("user", (Text(text),)),)
     return ()
+
+
+def find_words(words: str, text: str) -> int:
+    """Where casefolded words begin in a text; a letter may become two when its case is folded."""
+    folded = text.casefold()
+    at = folded.find(words)
+    if at < 0 or len(folded) == len(text):
+        return at
+    return bisect_left(range(len(text)), at, key=lambda end: len(text[:end].casefold()))
