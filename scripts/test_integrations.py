@@ -3,7 +3,8 @@
     python scripts/test_integrations.py                 all of them
     python scripts/test_integrations.py langchain -x    one, with options for pytest
 
-The environments lie in `.venv-integrations/`. One that cannot be made is told in a sentence, and its tests are skipped.
+The environments lie in `.venv-integrations/`. One that cannot be made is told in a sentence, and its tests are skipped;
+that is a failure for a framework that was named. The last line says what was skipped.
 """
 
 from __future__ import annotations
@@ -29,14 +30,18 @@ def main(given: list[str]) -> int:
     if unknown:
         print(f"There is no integration {unknown[0]!r}; there are {', '.join(known)}.", file=sys.stderr)
         return 2
-    return sum(not passes(name, options) for name in named or known)
+    verdicts = {name: passes(name, options) for name in named or known}
+    skipped = [name for name, verdict in verdicts.items() if verdict is None]
+    if skipped:
+        print(f"Not tested, because they cannot be installed here: {', '.join(skipped)}.", flush=True)
+    return sum(verdict is False for verdict in verdicts.values()) + (len(skipped) if named else 0)
 
 
-def passes(name: str, options: list[str]) -> bool:
-    """Whether a framework's tests pass; where it cannot be installed, they are skipped."""
+def passes(name: str, options: list[str]) -> bool | None:
+    """Whether a framework's tests pass; None where it cannot be installed."""
     python = environment(name)
     if python is None:
-        return True
+        return None
     print(f"== {name}", flush=True)
     began = time.monotonic()
     tests = [str(TESTS / f"test_{name}.py"), "--confcutdir", str(TESTS), "-p", "no:cacheprovider", *options]

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -98,12 +99,14 @@ def test_a_home_nobody_has_is_named(run: Run) -> None:
 
 
 def test_a_package_that_is_not_there_is_named(run: Run, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("mcp", "mcp.server", "mcp.server.stdio"):
-        monkeypatch.setitem(sys.modules, name, None)
+    def absent(package: str) -> str:
+        raise metadata.PackageNotFoundError(package)
+
+    monkeypatch.setattr(metadata, "version", absent)
     ran = run("mcp", "run")
     assert (ran.code, ran.err) == (
         3,
-        "fanfold: The MCP server needs the package mcp 2 or later: install `fanfold[mcp]`.\n",
+        "fanfold: fanfold[mcp] needs mcp 2 or later, which is not installed: install `fanfold[mcp]`.\n",
     )
 
 

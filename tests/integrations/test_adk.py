@@ -6,7 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App
 from google.adk.apps.app import EventsCompactionConfig
 from google.adk.models import BaseLlm, Gemini, LlmRequest, LlmResponse
+from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.runners import InMemoryRunner
 from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
@@ -68,14 +69,19 @@ def click() -> str:
 
 
 def ran(
-    plugin: FanfoldPlugin, model: Scripted, *messages: str, session: str = "s1", **more: Any
+    plugin: FanfoldPlugin,
+    model: Scripted,
+    *messages: str,
+    session: str = "s1",
+    before: Sequence[BasePlugin] = (),
+    **more: Any,
 ) -> list[str]:
-    """What the agent said to each message, in one session of ADK's."""
+    """What the agent said to each message, in one session of ADK's; `before` are plug-ins that are asked first."""
 
     async def main() -> list[str]:
         given = {"tools": [elementsJson, click], "instruction": "You click.", **more}
         agent = LlmAgent(name="mac", model=model, **given)
-        runner = InMemoryRunner(app=App(name="app", root_agent=agent, plugins=[plugin]))
+        runner = InMemoryRunner(app=App(name="app", root_agent=agent, plugins=[*before, plugin]))
         await runner.session_service.create_session(app_name="app", user_id="ana", session_id=session)
         spoken = []
         for message in messages:
@@ -347,20 +353,25 @@ def test_a_tool_that_fails_and_one_that_is_unknown_stay_paired_and_a_retry_sends
             async for response in super().generate_content_async(llm_request, stream):
                 yield response
 
-    class Again(FanfoldPlugin):
-        """Asks again after an error, as a plug-in for retries does."""
+    class Again(BasePlugin):
+        """Asks again after an error: with the request as ADK made it, which fanfold fits once more."""
+
+        async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
+            self.contents = [one.model_copy(deep=True) for one in llm_request.contents]
 
         async def on_model_error_callback(
             self, *, callback_context: Any, llm_request: Any, error: Any
         ) -> Any:
-            model = callback_context.get_invocation_context().agent.canonical_model
-            async for response in model.generate_content_async(llm_request):
+            context = callback_context.get_invocation_context()
+            llm_request.contents = self.contents
+            await plugin.before_model_callback(callback_context=callback_context, llm_request=llm_request)
+            async for response in context.agent.canonical_model.generate_content_async(llm_request):
                 return response
             return None
 
     model = Flaky(replies=[calls("fail", "unknown", "click"), calls("click"), said("done")])
-    plugin = Again(store=f"sqlite:{tmp_path / 'a.db'}", window=100_000)
-    assert ran(plugin, model, "Click.", tools=[fail, click]) == ["done"]
+    plugin = FanfoldPlugin(store=f"sqlite:{tmp_path / 'a.db'}", window=100_000)
+    assert ran(plugin, model, "Click.", before=[Again(name="again")], tools=[fail, click]) == ["done"]
     assert model.failed == model.sent[1:2]
     assert "no tool with that name is available" in model.sent[1]
     with kept(tmp_path / "a.db") as chat:

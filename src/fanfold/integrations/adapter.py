@@ -1,6 +1,6 @@
 """The seam: all that an integration does but for its framework's own messages and hooks.
 
-A framework is about to send its history to a model. An integration says so in an `Outgoing`; the adapter returns a
+A framework is about to send its history to a model. An integration says so in an `Outgoing`; the adapter returns an
 `Adapted`, whose messages are sent instead. A message of which nothing changed is the framework's own object, with all
 that it carries. Only what changed is built anew. The framework's own history stays as it is.
 
@@ -46,8 +46,10 @@ R = TypeVar("R")
 RECALL_TOOLS: tuple[Function, ...] = FUNCTIONS
 """The tools with which a model looks up what it no longer sees. An integration offers them as its framework does."""
 _KEPT_NAMES = 10_000
+"""For this many sessions the adapter remembers what they were opened with. A forgotten one is opened with the user's
+options alone until its next request."""
 _TRIES = 8
-"""So often a history is adopted again because somebody else used the session at the same moment."""
+"""A history is adopted at most this many times when somebody else uses the session at the same moment."""
 _LOG = getLogger("fanfold.integrations")
 
 
@@ -286,7 +288,10 @@ class Adapter:
         )
 
     def _reply_room(self, outgoing: Outgoing[Any]) -> int | None:
-        """What a reply may take of the window: frameworks ask for as much as a model can say, whatever the window."""
+        """What a reply may take of the window: frameworks ask for as much as a model can say, whatever the window.
+
+        At most a quarter, so that a history has room beside it in a window that the user made small.
+        """
         window = self._options.get("window") or outgoing.options.get("window")
         if outgoing.max_tokens is None or window is None:
             return outgoing.max_tokens

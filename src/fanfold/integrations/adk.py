@@ -1,9 +1,10 @@
-"""A plug-in for Google's Agent Development Kit (extra `fanfold[adk]`; systems.md C7).
+"""A plug-in for Google's Agent Development Kit (extra `fanfold[adk]`).
 
     app = App(name="app", root_agent=agent, plugins=[FanfoldPlugin(store="sqlite:agent.db")])
 
-Before every request to the model the history that ADK sends is fitted: UI data pruned, outputs clipped, the whole
-within the model's window. ADK's own session stays whole. Sessions are kept across runs where the store is.
+Before every request to the model the history that ADK sends is fitted: outputs clipped, the whole within the
+model's window; with `preset="miki"`, UI data pruned too. ADK's own session stays whole. Sessions are kept across runs
+where the store is.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from google.genai import types  # noqa: E402
 STEPS = 5
 """After so many requests of a session a line of figures is told."""
 _KEPT = 10_000
-"""Of so many sessions it is remembered what was last sent."""
+"""For this many sessions, what was last sent is remembered."""
 _MADE_UP = "adk-"
 """How the ids begin that ADK gives to calls, and takes off again before it sends them."""
 _RIVALS = (
@@ -127,7 +128,7 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
     async def close(self) -> None:
         """End all sessions; they go on under their names where the store keeps them."""
         await self._adapter.aclose()
-        self._adapter = self._make()
+        self._adapter = self._make()  # a runner closes its plug-ins, and users give them to the next runner
         self._sent.clear()
 
     def chat(self, context: Any) -> Lease:

@@ -28,6 +28,7 @@ from fanfold.text.json_text import to_json
 
 require("inspect-ai", "0.3.285", "inspect-ai")
 
+# `sample_active` and `get_model_input_tokens` are private, and Inspect has no public name for either (0.3.285).
 from inspect_ai.log._samples import sample_active  # noqa: E402 the right version is there
 from inspect_ai.model import (  # noqa: E402
     ChatMessage,
@@ -44,9 +45,9 @@ from inspect_ai.model._model_info import get_model_input_tokens  # noqa: E402
 from inspect_ai.tool import Tool, ToolCall, ToolDef, ToolInfo, ToolParams  # noqa: E402
 
 _KEPT = 500
-"""Of so many conversations it is remembered what they were before they were shortened."""
+"""For this many conversations, what they were before they were shortened is remembered."""
 _KEPT_STATES = 20
-"""So many states of each: agents can go back to an earlier one."""
+"""This many states of each are remembered, because agents can go back to an earlier one."""
 _NOTHING = "Nothing of this conversation was trimmed yet: all of it is in your messages."
 _PARAMETERS = {
     "ref_id": "The reference, such as o1.",

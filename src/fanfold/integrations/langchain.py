@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
+from fanfold.core.edit import RECALL
 from fanfold.core.message import Call, Message, Result, Text, Thinking
 from fanfold.core.record import TokenUsage
 from fanfold.dialects.registry import dialect_for
@@ -155,7 +156,7 @@ class FanfoldMiddleware(AgentMiddleware):  # type: ignore[misc, unused-ignore]
 def _overridden(request: ModelRequest, adapted: Adapted[BaseMessage]) -> ModelRequest:
     """The request with what fits in it, and without thinking where it has to pause."""
     changed: dict[str, Any] = {"messages": adapted.messages}
-    if not set(map(_tool_name, request.tools)) - _RECALL_NAMES:
+    if not set(map(_tool_name, request.tools)) - RECALL:
         changed["tools"] = []  # an agent without tools of its own gets none
     if adapted.pauses_thinking:
         changed["model"] = request.model.model_copy(update={"thinking": {"type": "disabled"}})
@@ -233,11 +234,8 @@ def _tool_name(tool: BaseTool | dict[str, Any]) -> str:
     return next(iter(names_of([tool])), "") if isinstance(tool, dict) else tool.name
 
 
-_RECALL_NAMES = frozenset(tool.name for tool in Adapter().recall_tools)
-
-
 def _offered(tools: Sequence[Any]) -> list[Any]:
-    return list(tools) if set(map(_tool_name, tools)) - _RECALL_NAMES else []
+    return list(tools) if set(map(_tool_name, tools)) - RECALL else []
 
 
 def _schema(response_format: Any) -> dict[str, Any]:
@@ -335,6 +333,7 @@ CHAT, CLAUDE = Chat(), Claude()
 
 def converter_for(model: Any) -> Chat | Claude:
     """How the messages of a model are told: Anthropic's rules on thinking bind what may be left out."""
+    # Every chat model of LangChain has to define `_llm_type`; no public name tells whose API a model speaks.
     kind = getattr(model, "_llm_type", "")
     named = dialect_for(_model_name(model)) == "anthropic" and "anthropic" in kind
     return CLAUDE if named or kind == "anthropic-chat" else CHAT

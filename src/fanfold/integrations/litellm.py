@@ -84,6 +84,7 @@ class FanfoldLogger(CustomLogger):  # type: ignore[misc, unused-ignore]
         dialect = _DIALECTS.get(getattr(call_type, "value", str(call_type)))
         if dialect is None or not isinstance(kwargs.get("messages"), list):
             return None
+        # LiteLLM marks the requests of its own loops by this private key, and by nothing public.
         follow_up = _FOLLOW_UP.get()
         if follow_up is not None and kwargs.get("_agentic_loop_depth"):
             self._keep(kwargs, follow_up)

@@ -187,6 +187,7 @@ class FanfoldLLM(FunctionCallingLLM):  # type: ignore[misc, unused-ignore]
         return self.llm.get_tool_calls_from_response(response, *args, **more)
 
     def _prepare_chat_with_tools(self, *args: Any, **more: Any) -> dict[str, Any]:
+        # Abstract in LlamaIndex's FunctionCallingLLM, whose own verbs call it: who wraps a model has to pass it on.
         made: dict[str, Any] = self.llm._prepare_chat_with_tools(*args, **more)
         return made
 

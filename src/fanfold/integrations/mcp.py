@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec.json import encode
 
 from fanfold.core.edit import GREP, READ, SEARCH
-from fanfold.core.errors import BadInput, FanfoldError, MissingExtra, StoreFailed
+from fanfold.core.errors import BadInput, FanfoldError, StoreFailed
 from fanfold.core.message import Call
 from fanfold.dialects.weigh import sendable
+from fanfold.integrations.requirement import require
 from fanfold.outputs import recall as tools
 from fanfold.session.session import Session
 from fanfold.session.threads import SEARCHES
@@ -83,14 +84,10 @@ _WRITE: tuple[dict[str, Any], ...] = (
 
 def server(chat: Session, *, write: bool = False) -> Server[Any]:
     """An MCP server that answers from a session; what others write to it is seen at once."""
-    try:
-        from mcp import types
-        from mcp.server import Server
-        from mcp.shared.exceptions import MCPError
-    except ImportError as error:
-        raise MissingExtra(
-            "The MCP server needs the package mcp 2 or later: install `fanfold[mcp]`."
-        ) from error
+    require("mcp", "2", "mcp")
+    from mcp import types
+    from mcp.server import Server
+    from mcp.shared.exceptions import MCPError
 
     import fanfold  # late: the version is asked of the installed package
 

@@ -43,13 +43,15 @@ from agents import (  # noqa: E402 the right version is there
     handoff,
 )
 from agents.models import get_default_model  # noqa: E402
+
+# The id that the SDK gives to items of models without ids; it is exported nowhere else.
 from agents.models.fake_id import FAKE_RESPONSES_ID  # noqa: E402
 from agents.run import CallModelData, ModelInputData  # noqa: E402
 
 Item = dict[str, Any]
 _DIALECT = "openai.responses"
 _KEEPING: dict[str, Any] = {"dialect": _DIALECT, "window": 1_000_000, "filters": ()}
-"""What the session of the items is opened with: nothing is ever sent from it."""
+"""What the session of the items is opened with. Nothing is ever sent from it: the window only has to be one."""
 _UNWRAPPED = (
     "The model of agent %r is not reached by fanfold where the provider says that a request is too long. "
     "Run fold.agent(agent) instead of the agent."

@@ -8,17 +8,19 @@ from importlib import metadata
 from fanfold.core.errors import MissingExtra
 
 
-def require(package: str, least: str, extra: str, below: str | None = None) -> None:
+def require(package: str, least: str, extra: str) -> None:
     """Raise `MissingExtra` unless a package is installed in a version that this integration works with."""
-    wanted = f"{package} {least} or later" + (f", below {below}" if below else "")
+    wanted = f"{package} {least} or later"
     try:
         there = metadata.version(package)
     except metadata.PackageNotFoundError:
         raise MissingExtra(
-            f"This needs {wanted}, which is not installed: install `fanfold[{extra}]`."
+            f"fanfold[{extra}] needs {wanted}, which is not installed: install `fanfold[{extra}]`."
         ) from None
-    if _parts(there) < _parts(least) or (below is not None and _parts(there) >= _parts(below)):
-        raise MissingExtra(f"This needs {wanted}; {there} is installed: install `fanfold[{extra}]`.")
+    if _parts(there) < _parts(least):
+        raise MissingExtra(
+            f"fanfold[{extra}] needs {wanted}; {there} is installed: install `fanfold[{extra}]`."
+        )
 
 
 def _parts(version: str) -> tuple[int, ...]:
