@@ -7,11 +7,27 @@ import signal
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+
+@contextmanager
+def stopped(process: subprocess.Popen[str]) -> Iterator[None]:
+    """Whatever a test found, nobody waits for the process for ever."""
+    try:
+        yield
+    finally:
+        process.kill()
 
 
 def test_it_says_where_it_listens_and_answers_until_it_is_stopped() -> None:
     command = [sys.executable, "-m", "fanfold.testing.provider", "--window", "9000"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    listens = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # CI may run where Ctrl-C is switched off
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=listens) as process,
+        stopped(process),
+    ):
         assert process.stdout is not None
         url = process.stdout.readline().split()[-1]
         assert "Ctrl-C" in process.stdout.readline() + process.stdout.readline()
