@@ -54,7 +54,11 @@ _LOG = getLogger("fanfold.integrations")
 
 
 class Converter(Protocol[M]):
-    """How a framework's messages are told in a dialect, and built from it."""
+    """How a framework's messages are told in a dialect, and built from it.
+
+    One with `one_result = True` is for a framework whose messages hold one result of a tool each: where the provider
+    wants several of them joined, they are built one by one.
+    """
 
     @property
     def dialect(self) -> str:
@@ -346,7 +350,8 @@ def names_of(tools: Sequence[Mapping[str, Any]], dialect: str = "openai.chat") -
 def _laid_back(request: SentRequest, merged: Merged, outgoing: Outgoing[M]) -> list[M]:
     build: Build[M] = outgoing.converter.build
     dialect = dialect_named(outgoing.converter.dialect)
-    return lay_back(request, merged.entries, outgoing.messages, build, dialect)
+    one_result: bool = getattr(outgoing.converter, "one_result", False)
+    return lay_back(request, merged.entries, outgoing.messages, build, dialect, one_result=one_result)
 
 
 def _ends_alike(request: SentRequest, merged: Merged) -> bool:

@@ -256,6 +256,7 @@ class ClaudeForm:
     """Messages of Inspect in the form of Anthropic's Messages, which has rules about thinking."""
 
     dialect = "anthropic"
+    one_result = True
 
     def body(self, message: ChatMessage) -> dict[str, Any]:
         """A message as one of Anthropic's."""

@@ -9,6 +9,7 @@ Before every request to the model the history is made to fit. The agent's state 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from fanfold.core.edit import RECALL
@@ -121,11 +122,12 @@ class FanfoldMiddleware(AgentMiddleware):  # type: ignore[misc, unused-ignore]
         system = request.system_message.content if request.system_message is not None else None
         if isinstance(system, list):
             system = _openai_content(request.system_message) if converter is CHAT else system
+        leading = _leading(request.messages)
         return Outgoing(
             session=_session(request.state, request.runtime),
-            messages=request.messages,
+            messages=request.messages[len(leading) :],
             converter=converter,
-            system=system,
+            system=_with_words(system, [str(message.text) for message in leading]),
             tools=[as_dict(tool) for tool in _offered(request.tools)],
             params={**_schema(request.response_format), **_thinking(model)},
             max_tokens=getattr(model, "max_tokens", None),
@@ -155,12 +157,24 @@ class FanfoldMiddleware(AgentMiddleware):  # type: ignore[misc, unused-ignore]
 
 def _overridden(request: ModelRequest, adapted: Adapted[BaseMessage]) -> ModelRequest:
     """The request with what fits in it, and without thinking where it has to pause."""
-    changed: dict[str, Any] = {"messages": adapted.messages}
+    changed: dict[str, Any] = {"messages": [*_leading(request.messages), *adapted.messages]}
     if not set(map(_tool_name, request.tools)) - RECALL:
         changed["tools"] = []  # an agent without tools of its own gets none
     if adapted.pauses_thinking:
         changed["model"] = request.model.model_copy(update={"thinking": {"type": "disabled"}})
     return request.override(**changed)
+
+
+def _leading(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """System messages before the conversation: a part of the prompt, which goes on as it is."""
+    return list(takewhile(lambda message: isinstance(message, SystemMessage), messages))
+
+
+def _with_words(system: Any, more: Sequence[str]) -> Any:
+    """A system prompt with more words behind it."""
+    if isinstance(system, list):
+        return [*system, *({"type": "text", "text": text} for text in more)]
+    return "\n\n".join([*([system] if system else ()), *more]) or None
 
 
 def _heard(response: Any) -> Heard[BaseMessage] | None:
@@ -298,6 +312,7 @@ class Claude:
     """Messages of LangChain in the form of Anthropic's Messages, which has rules about thinking."""
 
     dialect = "anthropic"
+    one_result = True
 
     def body(self, message: BaseMessage) -> dict[str, Any]:
         """A message as one of Anthropic's."""

@@ -36,9 +36,16 @@ def lay_back(
     messages: Sequence[M],
     build: Build[M],
     dialect: Dialect,
+    *,
+    one_result: bool = False,
 ) -> list[M]:
-    """The messages to send: the framework's own where nothing changed."""
-    laying = _Laying(request=request, entries=entries, given=messages, build=build, dialect=dialect)
+    """The messages to send: the framework's own where nothing changed.
+
+    With `one_result`, a message of the framework holds one result of a tool, never several.
+    """
+    laying = _Laying(
+        request=request, entries=entries, given=messages, build=build, dialect=dialect, one_result=one_result
+    )
     return list(laying.messages())
 
 
@@ -53,7 +60,9 @@ class _Laying(Generic[M]):
         given: Sequence[M],
         build: Build[M],
         dialect: Dialect,
+        one_result: bool,
     ) -> None:
+        self._one_result = one_result
         self._request, self._given, self._build, self._dialect = request, given, build, dialect
         self._groups = {id: group for group in _group(entries) for id in group.entries}
         self._untouched = set(_find_untouched(request))
@@ -88,7 +97,22 @@ class _Laying(Generic[M]):
         was = None if group is None or group.only is None else self._given[group.only]
         wires = row.weight.wire if len(row.weight.wire) == len(row.messages) else (None,) * len(row.messages)
         for message, wire in zip(row.messages, wires, strict=True):
-            yield self._build(message, wire, was)
+            if self._one_result and len(message.results) > 1:
+                yield from self._apart(row, message)
+            else:
+                yield self._build(message, wire, was)
+
+    def _apart(self, row: Row, message: Message) -> Iterator[M]:
+        """Each result as a message of its own, and behind them what else was said."""
+        view = self._request.view
+        own = {said.parts: self._groups.get(id) for id in row.covers if (said := view.said(id)) is not None}
+        rest = tuple(part for part in message.parts if not isinstance(part, Result))
+        for parts in (*((part,) for part in message.results), *((rest,) if rest else ())):
+            group = own.get(parts)
+            if group is not None and group.only is not None:
+                yield self._given[group.only]
+            else:
+                yield self._build(Message(message.role, parts), None, None)
 
     def _slices(self, row: Row) -> list[M] | None:
         """The messages that a repair only joined; None where it did more than that."""

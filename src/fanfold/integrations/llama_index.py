@@ -333,6 +333,7 @@ class ClaudeBlocks:
     """Messages of LlamaIndex in the form of Anthropic's Messages, which has rules about thinking."""
 
     dialect = "anthropic"
+    one_result = True
 
     def body(self, message: ChatMessage) -> dict[str, Any]:
         """A message as one of Anthropic's."""

@@ -287,6 +287,7 @@ class ClaudeUnits:
     """Units in the form of Anthropic's Messages, which has rules about thinking."""
 
     dialect = "anthropic"
+    one_result = True
 
     def body(self, message: Unit) -> dict[str, Any]:
         """A unit as one of Anthropic's messages."""

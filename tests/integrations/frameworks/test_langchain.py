@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from langchain.agents.middleware import (
 from langchain.tools import tool
 from langchain_anthropic import ChatAnthropic
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_openai import ChatOpenAI
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, Field
@@ -445,3 +446,30 @@ def test_the_example_runs() -> None:
     path = Path(__file__).parents[3] / "examples" / "integrations" / "langchain_agent.py"
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
     assert "82 messages in the state" in done.stdout
+
+
+def test_a_system_message_that_leads_the_conversation_goes_on_and_nothing_behind_it_is_lost() -> None:
+    with Provider([Turn("Four.")]) as provider:
+        model = ChatOpenAI(model="gpt-4o", base_url=provider.openai_base_url, api_key="any")
+        agent = create_agent(model, [look], middleware=[FanfoldMiddleware(window=100_000)])
+        agent.invoke({"messages": [SystemMessage("You read."), HumanMessage("What is 2+2?")]})
+        sent = [(one["role"], one["content"]) for one in provider.requests[0].body["messages"]]
+        assert sent == [("system", "You read."), ("user", "What is 2+2?")]
+
+
+def test_every_result_is_sent_where_one_of_several_is_missing() -> None:
+    calls = [{"id": id, "name": "look", "args": {"number": 1}} for id in "123"]
+    history = [HumanMessage("Look."), AIMessage("", tool_calls=calls)]
+    history += [
+        ToolMessage("two", tool_call_id="2"),
+        ToolMessage("three", tool_call_id="3"),
+        HumanMessage("Go on."),
+    ]
+    with Provider([Turn("Done.")]) as provider:
+        model = ChatAnthropic(model="claude-opus-4-5", base_url=provider.anthropic_base_url, api_key="any")
+        agent = create_agent(model, [look], middleware=[FanfoldMiddleware(window=100_000)])
+        agent.invoke({"messages": history})
+        assert provider.rejected == []
+        text = json.dumps(provider.requests[0].body["messages"])
+        assert "two" in text
+        assert "three" in text
