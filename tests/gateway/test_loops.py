@@ -3,11 +3,10 @@
 from itertools import islice
 
 from fanfold.testing.provider import Provider, Turn
-from tests.conftest import THOROUGH
 from tests.gateway.gate import Gate
 from tests.provider.test_sdks import THOUGHT, both_ways, each_loop
 
-STEPS, WINDOW, LINES = (60, 32_000, 120) if THOROUGH else (40, 16_000, 60)
+STEPS, WINDOW, LINES = 60, 32_000, 120
 
 
 def script(request):
