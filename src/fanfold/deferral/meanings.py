@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -37,7 +38,8 @@ class Meanings(NamedTuple):
     of: Mapping[str, tuple[str, ...]]
     """By the stem of an English word, a phrase with hyphens, or a Japanese word as it is found."""
     verbs: frozenset[str]
-    phrases: tuple[str, ...]
+    phrases: Mapping[str, str]
+    """Words that only together have a meaning, as they stand in a text, each with its key."""
     japanese: re.Pattern[str]
     """A Japanese word that has a meaning, the longest first."""
 
@@ -58,9 +60,9 @@ def meanings() -> Meanings:
             known.setdefault(key, {})[meaning] = None
             written[word] = None
     japanese = sorted((word for word in written if not word.isascii()), key=len, reverse=True)
-    phrases = tuple(word for word in written if "-" in word)
+    phrases = {word.replace("-", " "): word for word in written if "-" in word}
     found = {word: tuple(several) for word, several in known.items()}
-    return Meanings(found, frozenset(verbs), phrases, re.compile("|".join(map(_pattern, japanese))))
+    return Meanings(found, frozenset(verbs), phrases, re.compile(_pattern(japanese)))
 
 
 def _lines() -> Iterator[str]:
@@ -68,13 +70,22 @@ def _lines() -> Iterator[str]:
     yield from (line for line in text.splitlines() if line and not line.startswith("#"))
 
 
-def _pattern(word: str) -> str:
+def _pattern(words: Iterable[str]) -> str:
+    """One of these words. They stand by their first letters, which `re` looks for quickly."""
+    by_letter = defaultdict[str, list[str]](list)
+    for word in words:
+        by_letter[word[0]].append(_rest(word))
+    return "|".join(f"{letter}(?:{'|'.join(rests)})" for letter, rests in by_letter.items())
+
+
+def _rest(word: str) -> str:
+    """What stands behind the first letter of a word."""
     stemmed = word.removesuffix("~")
     if stemmed != word:
-        return f"{stemmed}(?={_HIRAGANA})"
+        return f"{stemmed[1:]}(?={_HIRAGANA})"
     if len(word) == 1:  # 人 is a person, but not in 人気
-        return f"(?<!{_KANJI}){word}(?!{_KANJI})"
-    return word
+        return f"(?<!{_KANJI}{word})(?!{_KANJI})"
+    return word[1:]
 
 
 def japanese_words(text: str) -> list[re.Match[str]]:
@@ -86,6 +97,12 @@ def japanese_words(text: str) -> list[re.Match[str]]:
         if follows or not (re.match(_KATAKANA, word[0]) and re.match(_KATAKANA, before)):
             found.append(word)
     return found
+
+
+def phrases_in(text: str) -> list[str]:
+    """The phrases in a text that have a meaning."""
+    lowered = text.lower()
+    return [key for phrase, key in meanings().phrases.items() if phrase in lowered]
 
 
 def meanings_of(word: str) -> tuple[str, ...]:

@@ -8,12 +8,13 @@ and the English word that they sound like, and words that are misspelt, cut shor
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import partial
 from math import log
 from typing import Any
 
-from fanfold.deferral.meanings import japanese_words, meanings, meanings_of, stem
+from fanfold.deferral.meanings import japanese_words, meanings, meanings_of, phrases_in, stem
 from fanfold.deferral.sounds import sounds_of_english, sounds_of_katakana
 from fanfold.dialects.tools import Function
 
@@ -52,7 +53,7 @@ Unit = Mapping[str, float]
 
 def split_words(text: str) -> list[str]:
     """The words of a text or a name, as they are compared."""
-    found = [phrase for phrase in meanings().phrases if phrase.replace("-", " ") in text.lower()]
+    found = phrases_in(text)
     for word in (*_WORDS.findall(text), *_CAMELS.findall(text)):
         if word.isascii():
             found.append(stem(word.lower()) if word.lower() not in _STOPWORDS else word.lower())
@@ -82,8 +83,7 @@ def _tokens(text: str) -> Iterator[str]:
 
 def _units(query: str) -> Iterator[Unit]:
     """The words of a query, each with what it may stand for."""
-    found = [phrase for phrase in meanings().phrases if phrase.replace("-", " ") in query.lower()]
-    yield from (dict.fromkeys(meanings_of(phrase), _KIN) for phrase in found)
+    yield from (dict.fromkeys(meanings_of(phrase), _KIN) for phrase in phrases_in(query))
     for word in (*_WORDS.findall(query), *_CAMELS.findall(query)):
         if word.isascii():
             if word.lower() not in _STOPWORDS:
@@ -132,47 +132,62 @@ class ToolSearch:
         self._counts = [_count(tool) for tool in tools]
         self._sizes = [sum(counts.values()) for counts in self._counts]
         self._usual = sum(self._sizes) / len(tools) if tools else 1.0
-        self._rarity = Counter(word for counts in self._counts for word in counts)
+        self._holders = defaultdict[str, list[int]](list)
+        for at, counts in enumerate(self._counts):
+            for word in counts:
+                self._holders[word].append(at)
 
     def find(self, query: str) -> list[tuple[str, float]]:
         """The tools that have to do with a query, the best first, each with its score."""
         asked = list({tuple(unit): _weigh(self._guess(unit)) for unit in _units(query)}.values())
-        scored = [(self._score(at, asked), -at) for at in range(len(self._names))]
-        return [(self._names[-at], score) for score, at in sorted(scored, reverse=True) if score > 0]
+        every = {token for unit in asked for token in unit}
+        scored = [
+            (self._score(at, worths, len(asked), every), -at) for at, worths in self._worths(asked).items()
+        ]
+        return [(self._names[-at], score) for score, at in sorted(scored, reverse=True)]
 
     def _guess(self, unit: Unit) -> Unit:
         """A word that no tool has, as one that it may be meant for."""
         word = next(reversed(list(unit)), "")
-        if any(token in self._rarity for token in unit) or not word.isalpha() or not word.isascii():
+        if any(token in self._holders for token in unit) or not word.isalpha() or not word.isascii():
             return unit
-        return {token: _GUESS for token in self._rarity if token.isascii() and _may_mean(word, token)} or unit
+        return {
+            token: _GUESS for token in self._holders if token.isascii() and _may_mean(word, token)
+        } or unit
 
-    def _score(self, at: int, asked: Sequence[Unit]) -> float:
-        worth = [
-            max((counts * self._worth(at, token) for token, counts in unit.items()), default=0.0)
-            for unit in asked
-        ]
+    def _worths(self, asked: Sequence[Unit]) -> dict[int, list[float]]:
+        """The tools that have something of what was asked for, each with what every word of it says for it."""
+        found = defaultdict[int, list[float]](list)
+        for unit in asked:
+            best: dict[int, float] = {}
+            for token, counts in unit.items():
+                for at in self._holders.get(token, ()):
+                    best[at] = max(best.get(at, 0.0), counts * self._worth(at, token))
+            for at, worth in best.items():
+                found[at].append(worth)
+        return found
+
+    def _score(self, at: int, worths: Sequence[float], asked: int, every: Container[str]) -> float:
         # Who has something of every word that was asked for comes before who has much of one.
-        met = sum(1 for one in worth if one) / (len(asked) or 1)
-        score = sum(worth) * met
-        named, every = self._words[at], {token for unit in asked for token in unit}
-        covered = sum(
-            max((_KIN * (kin in every) for kin in meanings_of(word)), default=0.0)
-            if word not in every
-            else 1.0
-            for word in named
-        )
+        score = sum(worths) * (len(worths) / asked)
+        named = self._words[at]
+        covered = sum(map(partial(_cover, every), named))
         harmless = _HARMLESS if not _READING.isdisjoint(named) else 0.0
         return score * (1 + harmless + (_WHOLE * covered / len(named) if named else 0.0))
 
     def _worth(self, at: int, word: str) -> float:
-        """What one word of a query says for one tool, by BM25."""
-        count = self._counts[at].get(word)
-        if not count:
-            return 0.0
-        rare = log(1 + (len(self._names) - self._rarity[word] + 0.5) / (self._rarity[word] + 0.5))
+        """What one word of a query says for one tool that has it, by BM25."""
+        count, having = self._counts[at][word], len(self._holders[word])
+        rare = log(1 + (len(self._names) - having + 0.5) / (having + 0.5))
         length = 1 - _LENGTH + _LENGTH * self._sizes[at] / self._usual
         return rare * count * (_SATURATION + 1) / (count + _SATURATION * length)
+
+
+def _cover(every: Container[str], word: str) -> float:
+    """How far a word of a name was asked for: itself, or by what it means."""
+    if word in every:
+        return 1.0
+    return _KIN if any(kin in every for kin in meanings_of(word)) else 0.0
 
 
 def _weigh(unit: Unit) -> Unit:
