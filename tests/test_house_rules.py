@@ -100,6 +100,12 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def nodes_of(path: Path) -> tuple[ast.AST, ...]:
+    """Everything in a file, walked through once for all rules."""
+    return tuple(ast.walk(tree_of(path)))
+
+
 def top_of(path: Path) -> str:
     """The module or package right under fanfold that a file belongs to; `` for `__init__.py` itself."""
     first = path.relative_to(SOURCE).parts[0]
@@ -109,7 +115,7 @@ def top_of(path: Path) -> str:
 def imported(path: Path) -> Iterator[str]:
     """Every module that a file imports, with its full name."""
     package = ("fanfold", *path.relative_to(SOURCE).parent.parts)
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -119,7 +125,7 @@ def imported(path: Path) -> Iterator[str]:
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
-    for node in ast.walk(tree_of(path)):
+    for node in nodes_of(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield node
 
@@ -168,7 +174,7 @@ def test_what_is_pure_stays_pure() -> None:
         if top_of(path) not in PURE:
             continue
         wrong += [f"{path.name} imports {name}" for name in imported(path) if name.split(".")[0] in IMPURE]
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Name)
@@ -205,7 +211,7 @@ def test_importing_fanfold_loads_only_what_is_pure() -> None:
 def test_no_name_says_nothing() -> None:
     wrong = []
     for path in modules():
-        named = {path.stem, *(name for node in ast.walk(tree_of(path)) for name in _given_by(node))}
+        named = {path.stem, *(name for node in nodes_of(path) for name in _given_by(node))}
         wrong += [
             f"{path.relative_to(SOURCE)}: {name}"
             for name in sorted(named)
@@ -232,7 +238,7 @@ def _words(name: str) -> set[str]:
 
 def classes() -> Iterator[tuple[Path, ast.ClassDef]]:
     for path in modules():
-        yield from ((path, node) for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef))
+        yield from ((path, node) for node in nodes_of(path) if isinstance(node, ast.ClassDef))
 
 
 def test_no_class_name_has_two_meanings() -> None:
@@ -246,7 +252,7 @@ def test_more_than_four_arguments_of_a_class_are_given_by_name() -> None:
     ours = {node.name for _, node in classes()}
     wrong = []
     for path in modules():
-        for node in ast.walk(tree_of(path)):
+        for node in nodes_of(path):
             match node:
                 case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args):
                     if name in ours and len(args) > MOST_UNNAMED_ARGUMENTS:
