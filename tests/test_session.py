@@ -533,7 +533,7 @@ def test_why_tells_what_hides_an_entry() -> None:
     why = chat.why(ids[0])
     assert (why.visible, why.shown_by, [edit.id for edit in why.edits]) == (False, "e1", ["e1"])
     told = f"{ids[0][:8]} is hidden by e1\n  e1 folded 2 rows by a person, 41 → 2 tokens"
-    assert str(why) == told + '\nTo bring it back: chat.undo("e1")'
+    assert str(why) == told + f'\nTo bring it back: chat.undo("{ids[0][:8]}")'
 
 
 def test_what_went_out_can_be_seen_again() -> None:
@@ -629,7 +629,7 @@ def test_undoing_what_is_undone_says_how_to_get_it_back() -> None:
     ids = tell(chat, asks(long("one", 20)), says(long("two", 20)))
     chat.fold(tuple(ids), "both")
     chat.undo("e1")
-    with pytest.raises(BadEdit, match=r"redo\('e1'\)"):
+    with pytest.raises(BadEdit, match="redo e1"):
         chat.undo("e1")
 
 

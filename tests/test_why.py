@@ -25,7 +25,7 @@ def test_several_edits_that_shorten_an_entry_are_all_named_and_undone() -> None:
     found = chat.why(entry)
     head, *_, back = str(found).splitlines()
     assert head == f'{entry[:8]} is in view, but shortened by e1, e2: the model sees "[gone 0] [gone 1]"'
-    assert back == 'To bring it back: chat.undo("e1"); chat.undo("e2")'
+    assert back == f'To bring it back: chat.undo("{entry[:8]}")'
     assert repr(found) == f"<Why {entry[:8]} is in view, but shortened by e1, e2>"
     for id, through in found.way_back:
         chat.undo(id, through=through)

@@ -23,41 +23,70 @@ def test_that_a_pinned_entry_is_shortened_is_said(run: Run, shortened: str) -> N
     ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
     remark = run("pin", "run", ids[2]).out.splitlines()[1]
     assert remark == (
-        f"{ids[2]} is shortened by e1, and pinned as the model sees it. To bring it back: fanfold undo run e1"
+        f"{ids[2]} is shortened by e1, and pinned as the model sees it. To bring it back: fanfold undo run {ids[2]}"
     )
     assert len(run("pin", "run", ids[0]).out.splitlines()) == 1
 
 
 def test_what_undo_brings_back_above_the_room_is_said(run: Run, shortened: str) -> None:
-    assert run("undo", "run", "--window", "300").out.splitlines()[1] == (
-        "That is above the 270 that fit: the next request shortens something else, not what you brought back."
-    )
+    told = run("undo", "run", "--window", "810").out.splitlines()[1]
+    assert told.startswith("The next request cannot be sent so: 316 tokens, 310 fit ")
     assert run("redo", "run").code == 0
     assert len(run("undo", "run").out.splitlines()) == 1
+
+
+def test_what_the_next_request_shortens_after_an_undo_is_said(run: Run, store: str) -> None:
+    with fanfold.open("talk", window=3_000, store=fanfold.SQLite(store.removeprefix("sqlite:"))) as chat:
+        for n in range(12):
+            chat.say(f"Point {n}: " + "we talk of the disk. " * 40)
+            chat.add({"role": "assistant", "content": f"Noted {n}. " + "It hums. " * 20})
+            chat.request(max_tokens=300)
+        chat.say("And now? " * 60)
+    tried, told = run("undo", "talk", "--dry-run").out, run("undo", "talk").out.splitlines()[-1]
+    assert told.endswith(" above 2,295: something else is shortened, not what you brought back.")
+    assert told in tried
 
 
 def test_what_another_edit_still_shortens_after_an_undo_is_said(run: Run, shortened: str) -> None:
     ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
     assert run("fold", "run", ids[1], ids[2], "They looked.").code == 0
     assert run("undo", "run", "e2").out.splitlines()[-1] == (
-        "1 of 2 messages are still shortened or hidden by another edit: fanfold undo run e1"
+        f"1 of these 2 messages was shortened before and still is. To bring it back: fanfold undo run {ids[2]}"
     )
     assert "still" not in run("undo", "run", "e1").out
 
 
 def test_a_command_that_is_proposed_names_the_store_that_was_given(run: Run, shortened: str) -> None:
-    told = run("why", "run", "o1", "--store", shortened).out.splitlines()[-1]
-    assert told == f"To bring it back: fanfold undo run e1 --store {shortened}"
+    told = run("why", "run", "o1", "--store", shortened).out.splitlines()
+    assert told[-1] == f"To bring it back: fanfold undo run {told[0][:8]} --store {shortened}"
 
 
-def test_a_message_is_not_undone_but_its_edit_is_named(run: Run, shortened: str) -> None:
+def test_one_message_is_brought_back_by_its_id_and_what_was_hidden_with_it_is_not(
+    run: Run, shortened: str
+) -> None:
     ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
-    told = "not an edit; to bring it back, undo e1.\n"
-    assert run("undo", "run", ids[2]).err == f"fanfold: {ids[2]} is a message, {told}"
-    assert run("undo", "run", "o1").err == f"fanfold: o1 is an output, {told}"
-    assert run("undo", "run", ids[0]).err.endswith("not an edit; no edit hides or shortens it.\n")
-    assert run("fold", "run", ids[1], ids[2], "It looked.").code == 0
-    assert run("undo", "run", ids[2]).err.endswith("to bring it back, undo e1 with --through.\n")
+    assert run("fold", "run", ids[0], ids[2], "They looked.").code == 0
+    assert " is hidden by e2 " in run("why", "run", "o1").out
+    tried = run("undo", "run", "o1", "--dry-run").out
+    assert tried.startswith("e2, e1 would be undone: ")
+    assert tried.endswith(" Nothing was changed.\n")
+    assert " is hidden by e2 " in run("why", "run", "o1").out
+    made, told = run("undo", "run", "o1").out.splitlines()
+    assert made.split("   ")[-1] == tried.split(": ")[1].partition(".")[0]
+    assert told == "The message is back; what was hidden with it stays hidden by e5."
+    shown = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert shown == ["e5", *ids[1:]]
+    assert run("undo", "run", ids[2]).err.startswith("fanfold: No edit hides or shortens ")
+
+
+def test_four_letters_of_an_id_are_enough_to_pin_a_message_or_to_bring_it_back(
+    run: Run, shortened: str
+) -> None:
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert run("undo", "run", ids[2][:4]).code == 0
+    assert run("pin", "run", ids[2][:4]).out.startswith(f"e3 pinned {ids[2][:6]}")
+    assert run("unpin", "run", ids[2][:4]).code == 0
+    assert "stands nowhere in the view" in run("pin", "run", "zzzz").err
 
 
 def test_a_command_is_done_after_what_the_agent_wrote_meanwhile(

@@ -49,24 +49,25 @@ def test_what_was_hidden_is_seen_explained_and_brought_back(run: Run, store: str
     assert run("redo", "run").code == 0
     assert "It looked." in run("show", "run").out
     assert run("undo", "run", "e1").code == 0
-    assert run("release", "run", "e1").out == "e1 is released: what it hid may be reduced again.\n"
+    assert run("release", "run", "e1").out == "e1 is released: what came back may be reduced again.\n"
 
 
 def test_what_is_shortened_is_told_as_the_model_sees_it_and_how_it_comes_back(
     run: Run, shortened: str
 ) -> None:
     ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
-    head, edit, back = run("why", "run", ids[2]).out.splitlines()
+    head, edit, cause, back = run("why", "run", ids[2]).out.splitlines()
     seen = '"[tool output trimmed; ref=o1; 40 lines]"'
     assert head == f"{ids[2]} is in view, but shortened by e1: the model sees {seen}   2023-11-14 22:15"
-    assert edit.startswith("  e1 elided")
-    assert back == "To bring it back: fanfold undo run e1"
+    assert edit.startswith("  e1 shortened")
+    assert cause.strip() == "no request was sent with it yet; the view had 320 tokens before"
+    assert back == f"To bring it back: fanfold undo run {ids[2]}"
     assert run("why", "run", "o1").out == run("why", "run", ids[2]).out
     assert run("fold", "run", ids[1], ids[2], "It looked.").code == 0
     *_, back = run("why", "run", "o1").out.splitlines()
-    assert back == "To bring it back: fanfold undo run e1 --through"
+    assert back == f"To bring it back: fanfold undo run {ids[2]}"
     assert run(*back.partition("fanfold ")[2].split()).code == 0
-    assert len(run("why", "run", "o1").out.splitlines()) == 3
+    assert "To bring it back" not in run("why", "run", "o1").out
     assert " is in view   " in run("why", "run", "o1").out
 
 

@@ -56,7 +56,16 @@ SCENES = {
         'fold run {1} {2} "It looked."',
         'fold run {2} {2} "Half a pair."',
     ),
-    "undo": ('fold run {1} {2} "It looked."', "undo run", "redo run", "undo run e1 --json", "undo run e9"),
+    "undo": (
+        'fold run {1} {2} "It looked."',
+        "undo run",
+        "redo run",
+        "undo run e1 --json",
+        "undo run e9",
+        'fold run {1} {3} "It looked."',
+        "undo run {3} --dry-run",
+        "undo run {3}",
+    ),
     "redo": (
         'fold run {1} {2} "It looked."',
         "undo run",

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import msgspec
 
 from fanfold.core.budget import Learned
 from fanfold.core.edit import Decision, Edit, Elide, Fold, Note, Pin, Undo, covers_of
-from fanfold.core.errors import NotFound
+from fanfold.core.errors import BadInput, NotFound
 from fanfold.core.layout import show
 from fanfold.core.record import Edited, Sent, Taught, Totals
 from fanfold.core.view import View
+from fanfold.dialects.dialect import reply_limit
 from fanfold.session.state import State
 from fanfold.session.undo import entry_named, standing_edits, way_back
 from fanfold.strategies.handover.writing import SPEAKERS
@@ -23,6 +25,14 @@ from fanfold.tokens.units import decision_in_window, in_window
 
 _ID, _TEXT = 8, 100
 """Characters of an id in the sources of a line, and of a line's text as it is printed."""
+_NAMED = 4
+"""So many sources of a line are printed."""
+
+
+def listed(names: Sequence[str], most: int, between: str = " ") -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{between.join(names[:most])}{more}"
 
 
 class LineSource(msgspec.Struct, frozen=True):
@@ -39,10 +49,10 @@ class LineSource(msgspec.Struct, frozen=True):
     """Who speaks in it: person, agent, client or model, and behind these whom it quotes, tool or web."""
 
     def __str__(self) -> str:
-        outputs = f" ({', '.join(self.outputs)})" if self.outputs else ""
-        sources = " ".join(id[:8] for id in self.entries)
-        by = f", by {' and '.join(self.speakers)}" if self.speakers else ""
-        return f"line {self.number} of {self.edit} tells of {sources}{outputs}{by}: {short(self.text, _TEXT)}"
+        outputs = f" ({listed(self.outputs, _NAMED, ', ')})" if self.outputs else ""
+        sources = listed([id[:_ID] for id in self.entries], _NAMED)
+        by = f" (said by {' and '.join(f'the {one}' for one in self.speakers)})" if self.speakers else ""
+        return f"line {self.number} of {self.edit} tells of {sources}{outputs}: {short(self.text, _TEXT)}{by}"
 
 
 class Why(msgspec.Struct, frozen=True):
@@ -61,6 +71,8 @@ class Why(msgspec.Struct, frozen=True):
     """When it was recorded, in Unix seconds; 0 where the session did not record it itself."""
     times: tuple[float, ...] = ()
     """When each of the edits was made."""
+    causes: tuple[str, ...] = ()
+    """Why each of them was made: for which request, and how full the window was. Empty where nobody knows."""
     failed: tuple[str, ...] = ()
     """The filters that failed when it arrived, and how."""
     by: str = ""
@@ -80,19 +92,32 @@ class Why(msgspec.Struct, frozen=True):
         return f"<Why {self.entry[:8]} {self._state()}>"
 
     def __str__(self) -> str:
+        undos = [f'chat.undo("{name}")' for name in self.undos]
+        back = [f"To bring it back: {'; '.join(undos)}"] if undos else []
+        return "\n".join([*(line for line, _ in self.timed_lines()), *back])
+
+    @property
+    def undos(self) -> tuple[str, ...]:
+        """What to undo to show an entry whole again: the entry itself, and each filter that keeps some of it back."""
+        edits = {one.id: one.edit for one in self.edits}
+        filters = [id for id, _ in self.way_back if getattr(edits.get(id), "instead", False)]
+        return (*([self.entry[:_ID]] if len(filters) < len(self.way_back) else ()), *filters)
+
+    def timed_lines(self) -> Iterator[tuple[str, float]]:
+        """What there is to say, line by line, each with the moment it tells of; 0 where none is known."""
         seen = f': the model sees "{short(self.seen, _TEXT)}"' if self.seen else ""
-        lines = [f"{self.entry[:8]} {self._state()}{seen}"]
-        for edit in self.edits:
+        yield f"{self.entry[:_ID]} {self._state()}{seen}", self.said
+        for edit, time, cause in zip_longest(self.edits, self.times, self.causes, fillvalue=None):
+            assert isinstance(edit, Decision)
             mark = " (undone)" if edit.id in self.undone else ""
             saved = f", {edit.before:,} → {edit.after:,} tokens" if edit.before else ""
-            lines.append(f"  {edit.id} {summary_of(edit.edit)} by {_maker(edit)}{saved}{mark}")
-        lines += [f"  shown by the filter {self.by}"] if self.by else []
-        lines += (f"  the filter {failure}" for failure in self.failed)
-        lines += [f"  covers {' '.join(id[:8] for id in self.hides)}"] if self.hides else []
-        lines += (f"  {line}" for line in self.lines)
-        undos = [f'chat.undo("{id}"{", through=True" * through})' for id, through in self.way_back]
-        lines += [f"To bring it back: {'; '.join(undos)}"] if undos else []
-        return "\n".join(lines)
+            yield f"  {edit.id} {summary_of(edit.edit)} by {_maker(edit)}{saved}{mark}", time or 0.0
+            if cause:
+                yield f"     {cause}", 0.0
+        beside = [f"shown by the filter {self.by}"] if self.by else []
+        beside += (f"the filter {failure}" for failure in self.failed)
+        beside += [f"covers {listed([id[:_ID] for id in self.hides], 2 * _NAMED)}"] if self.hides else []
+        yield from ((f"  {line}", 0.0) for line in (*beside, *self.lines))
 
     def _state(self) -> str:
         is_edit = any(edit.id == self.entry for edit in self.edits)
@@ -171,6 +196,7 @@ def why(state: State, name: str) -> Why:
         undone=undone,
         said=log.times.get(id, 0.0),
         times=_times(state, touched),
+        causes=_causes(state, touched),
         failed=tuple(failure for one in kept for failure in one.failed),
         by=next((one.by for one in kept if one.by), ""),
         lines=tuple(line for decision in touched for line in _lines(state, decision) if id in line.entries),
@@ -214,6 +240,7 @@ def _why_edit(state: State, id: str) -> Why:
         undone=undone,
         said=times[0],
         times=times,
+        causes=_causes(state, touched),
         hides=tuple(hides),
         lines=tuple(_lines(state, own)),
     )
@@ -248,6 +275,44 @@ def _times(state: State, decisions: list[Decision]) -> tuple[float, ...]:
     edited = (record for record in state.log.records if isinstance(record, Edited))
     made = {decision.id: record.time for record in edited for decision in record.decisions}
     return tuple(made.get(decision.id, 0.0) for decision in decisions)
+
+
+def _causes(state: State, decisions: Sequence[Decision]) -> tuple[str, ...]:
+    """For which request each edit was made, and how full the window was before its reduction began."""
+    plans = {
+        one.id: record
+        for record in state.log.records
+        if isinstance(record, Edited)
+        for one in record.decisions
+    }
+    return tuple(_cause(state, plans.get(one.id)) if one.by == "auto" else "" for one in decisions)
+
+
+def _cause(state: State, plan: Edited | None) -> str:
+    if plan is None or not plan.decisions[0].before:
+        return ""
+    first, last = as_decided(state, (plan.decisions[0], plan.decisions[-1]))
+    born = state.log.born[first.id]
+    number = next((n for n, sent in enumerate(state.log.sent) if sent.version >= born), None)
+    request = "no request was sent with it yet" if number is None else f"made for request {number}"
+    trigger = _trigger_of(state, number)
+    had = f"the view had {first.before:,} tokens"
+    had = (
+        f", because {had}, above the trigger of {trigger:,}" if first.before > trigger else f"; {had} before"
+    )
+    to = f"; {first.id} to {last.id} reduced it to {last.after:,}" if last.id != first.id else ""
+    return f"{request}{had}{to}"
+
+
+def _trigger_of(state: State, number: int | None) -> int:
+    """Above so many tokens a request is reduced that asks for as long a reply as this one did."""
+    params = state.log.sent[number].params if number is not None else None
+    reply = reply_limit(params) if isinstance(params, Mapping) else None
+    try:
+        limits = state.limits(reply)
+    except BadInput:  # so long a reply no longer fits
+        limits = state.limits()
+    return limits.billed(limits.ceiling)
 
 
 def _touches(state: State, decision: Decision, id: str) -> bool:
@@ -320,7 +385,7 @@ def summary_of(edit: Edit) -> str:
         case Fold(covers=covers):
             return f"folded {len(covers)} rows"
         case Elide(address=address):
-            return f"elided {address[:6]}#{edit.part}"
+            return f"shortened {address[:_ID]}"
         case Pin(entry=entry, text=text):
             return f"pinned {entry[:6] if entry else repr(text)}"
         case Note(name=name):

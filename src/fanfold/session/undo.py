@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Iterator
 
+from msgspec.structs import replace
+
 from fanfold.core.draft import CUTTING, Draft
-from fanfold.core.edit import Decision, Elide, Fold, Note, Pin, Repair, Undo, covers_of
+from fanfold.core.edit import Decision, Drop, Elide, Fold, Note, Pin, Repair, Undo, covers_of
 from fanfold.core.errors import BadEdit, BadInput, Covered, NotFound, PartlyCovered
 from fanfold.core.layout import Layout, read_rows
 from fanfold.core.log import Log
 from fanfold.core.record import Edited, Released
+from fanfold.core.view import Span
 from fanfold.session.projection import standing_on
 from fanfold.session.state import State
+from fanfold.strategies.handover.seal import seal_again
 from fanfold.tokens.units import decision_in_window
 
-SHORTEST_ID = 6
-"""So many characters name an entry; fewer may be anything."""
+SHORTEST_ID, _FEWEST = 6, 4
+"""So many characters name an entry; fewer may be anything. Where nothing else can be meant, the second is enough."""
+_EDIT = re.compile(r"e\d{1,6}")
+"""How an edit is named."""
 
 
 def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
-    """Take an edit back; by default the last one that stands. What comes back is exempt from automatic edits.
+    """Take an edit back, by default the last one that stands; of a message's id, bring back that message alone.
 
-    A repair is not in the way: it stands on what it repaired, and the next request repairs anew what needs it.
+    What comes back is exempt from automatic edits. A repair is not in the way: it stands on what it repaired, and the
+    next request repairs anew what needs it.
     """
     state.read_whole()
-    target = _last(state) if id is None else _named(state, id)
+    entry = None if id is None else _message_named(state, id)
+    if entry is not None:
+        return bring_back(state, entry)
+    target = _last(state) if id is None else _edit_named(state, id)
     if isinstance(target.edit, Repair):
         raise BadEdit(f"{target.id} repairs what the provider would refuse; it cannot be undone.")
     if target.id in state.log.undone():
-        raise BadEdit(f"{target.id} is undone already; `redo({target.id!r})` brings it back.")
+        raise BadEdit(f"{target.id} is undone already. To make it again, redo {target.id}.")
     above = [] if isinstance(target.edit, Undo) else list(_above(state, target))
     if above and not through:
         names = ", ".join(decision.id for decision in above)
@@ -40,20 +51,21 @@ def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple
     return tuple(state.decide(Undo(decision.id), why="undo") for decision in chosen)
 
 
-def _named(state: State, id: str) -> Decision:
-    """The edit of this name; where it is a message's or an output's, the error says which edits hide that."""
-    log, name = state.log, str(id)
-    kept = log.kept.get(name)
-    found = (
-        [kept.entry]
-        if kept
-        else [one for one in state.path if len(name) >= SHORTEST_ID and one.startswith(name)]
-    )
-    if name in log.decisions or len(found) != 1 or found[0] in log.decisions:
-        return log.decision(id)
-    undos = [f"undo {edit}{' with `through=True`' * through}" for edit, through in way_back(state, found[0])]
-    way = f"to bring it back, {' and '.join(undos)}" if undos else "no edit hides or shortens it"
-    raise NotFound(f"{name} is {'an output' if kept else 'a message'}, not an edit; {way}.")
+def _message_named(state: State, name: str) -> str | None:
+    """The message on this path that a name means: its id, or an output's reference. None where it means an edit."""
+    log, name = state.log, str(name)
+    if name in log.decisions or _EDIT.fullmatch(name):
+        return None
+    if name in log.kept:
+        return log.kept[name].entry if log.kept[name].is_part else None
+    found = [id for id in state.path if id.startswith(name)] if len(name) >= _FEWEST else []
+    return found[0] if len(found) == 1 else None
+
+
+def _edit_named(state: State, name: str) -> Decision:
+    """The edit of this name, or the one behind a reference to what an edit hides."""
+    kept = state.log.kept.get(str(name))
+    return state.log.decision(kept.entry if kept and kept.entry in state.log.decisions else name)
 
 
 def way_back(state: State, entry: str) -> Iterator[tuple[str, bool]]:
@@ -67,12 +79,15 @@ def way_back(state: State, entry: str) -> Iterator[tuple[str, bool]]:
 
 
 def bring_back(state: State, entry: str) -> tuple[Decision, ...]:
-    """Show an entry whole again: undo every edit that hides or shortens it, and those on top of them.
+    """Show one message whole again; what was hidden with it stays hidden behind the same words.
 
-    What a caller's filter keeps from models stays: that is undone only by its name.
+    Every edit that hides or shortens it is undone, with those on top of it. Then the outermost is made again, without
+    the message and what belongs to it (a call and its results). What a caller's filter keeps from models stays: that
+    is undone only by its name.
     """
     state.read_whole()
     id, leaves = entry_named(state, entry, state.path), state.log.leaves
+    outermost = _edit_hiding(state, id)
     done = list[Decision]()
     for decision in standing_edits(state):
         kept = isinstance(decision.edit, Elide) and decision.edit.instead
@@ -80,7 +95,31 @@ def bring_back(state: State, entry: str) -> tuple[Decision, ...]:
             done += () if decision.id in state.log.undone() else undo(state, decision.id, through=True)
     if not done:
         raise NotFound(f"No edit hides or shortens {entry[:12]}.")
+    if outermost is not None:
+        done += _hide_others(state, id, state.log.decisions[outermost])
     return tuple(done)
+
+
+def _hide_others(state: State, id: str, hidden: Decision) -> Iterator[Decision]:
+    """Make an undone fold or drop again, without one message and what belongs to it."""
+    view, log, edit = state.view(), state.log, hidden.edit
+    under = log.leaves(covers_of(edit))
+    spans = ((block, log.leaves(block.covers)) for block in view.blocks)
+    others = [
+        block
+        for block, leaves in spans
+        if leaves and leaves <= under and id not in leaves and not any(row.stays for row in block.rows)
+    ]
+    old = Span(tuple(row for block in others for row in block.rows if row.kind != "note"))
+    if not old.rows or not isinstance(edit, Fold | Drop):
+        return
+    draft = Draft(view, log, state.gauge, state.terms.budget)
+    again = seal_again(edit, old) if isinstance(edit, Fold) else Drop(old.covers)
+    if draft.offer(again, why=hidden.why, by="person", forced=True).refused:
+        return  # it would take more room than what it hides
+    made = replace(draft.decisions[0], by=hidden.by)
+    state.commit((made,))
+    yield state.log.decisions[made.id]
 
 
 def _last(state: State) -> Decision:
@@ -167,12 +206,18 @@ def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
 
 
 def release(state: State, id: str) -> None:
-    """Let automatic edits touch again what a person brought back; `id` is the undone edit, or any undo of it."""
+    """Let automatic edits touch again what a person brought back; named by the undone edit, or by a message."""
     state.read_whole()
-    target = state.log.meant(state.log.decision(id).id)
-    if target not in state.log.undone():
-        raise BadEdit(f"{target} is not undone; there is nothing to release.")
-    state.write(Released(target))
+    entry, log = _message_named(state, id), state.log
+    if entry is None:
+        targets = [log.meant(log.decision(id).id)]
+    else:
+        held = (one for one in log.undone() if one in log.decisions and one not in log.released)
+        targets = [one for one in held if entry in covers_of(log.decisions[one].edit)]
+    if not targets or any(one not in log.undone() for one in targets):
+        name = targets[0] if targets else str(id)[:8]
+        raise BadEdit(f"{name} is not undone; there is nothing to release.")
+    state.write(*map(Released, targets))
     state.projection.forget()
 
 
@@ -274,8 +319,9 @@ def pin(state: State, what: str) -> Decision:
     state.read_whole()
     if not isinstance(what, str) or not what.strip():
         raise BadInput("Pin an entry's id or some text.")
-    entries = [id for id in state.path if id.startswith(what)] if len(what) >= SHORTEST_ID else []
-    pin = Pin(entry=entries[0]) if len(entries) == 1 else Pin(text=what)
+    entries = [id for id in state.path if id.startswith(what)] if len(what) >= _FEWEST else []
+    text = len(entries) != 1 or (len(what) < SHORTEST_ID and what in read_rows(state.view().rows))
+    pin = Pin(text=what) if text else Pin(entry=entries[0])
     _check_shown(state, pin)
     row = state.view().row(pin.entry) if pin.entry is not None else None
     if row is not None and row.was is not None:
@@ -327,9 +373,7 @@ def unpin(state: State, what: str) -> Decision:
     state.read_whole()
     what, pins = str(what), list(state.log.pins())
     for id, edit in pins:
-        if what in (id, edit.text) or (
-            edit.entry and len(what) >= SHORTEST_ID and edit.entry.startswith(what)
-        ):
+        if what in (id, edit.text) or (edit.entry and len(what) >= _FEWEST and edit.entry.startswith(what)):
             undos = [state.decide(Undo(other), why="unpin") for other, pin in pins if pin == edit]
             return undos[0]
     raise NotFound(f"Nothing is pinned as {what[:60]!r}.")

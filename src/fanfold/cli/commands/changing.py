@@ -17,9 +17,10 @@ from fanfold.core.edit import Decision, Pin, Undo
 from fanfold.core.errors import NotFound
 from fanfold.core.view import View
 from fanfold.session.look import summary_of
+from fanfold.session.preview import Preview
 
-_LOOKED_AT, _NAMED = 100, 3
-"""So many messages that came back are looked at, and so many edits are named that still shorten them."""
+_LOOKED_AT, _NAMED = 100, 2
+"""So many messages that came back are looked at, and so many are named that are still shortened."""
 
 
 @click.command
@@ -85,17 +86,29 @@ def _place(view: View, name: str) -> int:
 
 @click.command
 @on_session
-@click.argument("edit", required=False, shell_complete=edit_ids)
+@click.argument("what", required=False, shell_complete=edit_ids)
 @click.option("--through", is_flag=True, help="Also undo the edits on top of it.")
-def undo(chat: fanfold.Session, edit: str | None, through: bool, as_json: bool) -> None:
-    """Take an edit back; without a name, the last one.
+@click.option("--dry-run", is_flag=True, help="Say what it would do, and change nothing.")
+def undo(chat: fanfold.Session, what: str | None, through: bool, dry_run: bool, as_json: bool) -> None:
+    """Take an edit back, or bring one message back.
 
-    Automatic edits do not touch what comes back, until `release`.
+    WHAT is an edit (`e7`), the id of a message, or an output (`o4`); without it, the last edit. A message comes back
+    alone, whatever hides it: what was folded with it stays folded. Automatic edits do not touch what comes back, until
+    `release`.
 
     \b
     Example: fanfold undo run-42 e7
     """
-    _change(chat, lambda: chat.undo(edit, through=through), as_json, _after_undo)
+    if dry_run:
+        told = chat.preview("undo", what, through=through)
+        tokens = f"{told.before:,} → {told.after:,} tokens"
+        names = ", ".join(one.edit.edit for one in told.decisions if isinstance(one.edit, Undo))
+        lines = (f"{names} would be undone: {tokens}.", _ahead(told), "Nothing was changed.")
+        said = {"decisions": told.decisions, "before": told.before, "after": told.after, "dry_run": True}
+        say(said, " ".join(filter(None, lines)), as_json)
+        return
+    alone = what is not None and what not in {one.decision.id for one in chat.edits()}
+    _change(chat, lambda: chat.undo(what, through=through), as_json, _after_return if alone else _after_undo)
 
 
 @click.command
@@ -116,11 +129,13 @@ def redo(chat: fanfold.Session, edit: str | None, as_json: bool) -> None:
 def release(chat: fanfold.Session, edit: str, as_json: bool) -> None:
     """Let automatic edits touch again what undoing EDIT brought back.
 
+    EDIT is an edit that was undone, or the id of a message that was brought back.
+
     \b
     Example: fanfold release run-42 e7
     """
     chat.release(edit)
-    say({"released": edit}, f"{edit} is released: what it hid may be reduced again.", as_json)
+    say({"released": edit}, f"{edit} is released: what came back may be reduced again.", as_json)
 
 
 @click.command
@@ -191,8 +206,15 @@ def _change(
 
 
 def _after_undo(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
-    """What else there is to know: what other edits still hide or shorten, and what comes of a view above its room."""
-    return "\n".join(filter(None, (_still_short(chat, decisions), _crowded(chat))))
+    """What else there is to know: what other edits still hide or shorten, and what the next request does."""
+    return "\n".join(filter(None, (_still_short(chat, decisions), _ahead(chat.preview()))))
+
+
+def _after_return(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
+    """The same of one message that came back."""
+    again = [one for one in decisions if not isinstance(one.edit, Undo)]
+    rest = f"The message is back; what was hidden with it stays hidden by {again[0].id}." if again else ""
+    return "\n".join(filter(None, (rest, _ahead(chat.preview()))))
 
 
 def _still_short(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
@@ -200,23 +222,27 @@ def _still_short(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
     undone = [one.edit.edit for one in decisions if isinstance(one.edit, Undo)]
     entries = dict.fromkeys(entry for edit in undone for entry in chat.why(edit).hides[:_LOOKED_AT])
     left = [found for entry in entries if (found := chat.why(entry)).way_back]
-    ways = dict.fromkeys(way for found in left for way in found.way_back)
     if not left:
         return ""
-    commands = [undo_command(chat, edit, through=through) for edit, through in ways]
-    more = f"; and {many(len(commands) - _NAMED, 'more edit')}" if len(commands) > _NAMED else ""
-    one = "It is" if len(entries) == 1 else f"{len(left):,} of {many(len(entries), 'message')} are"
-    return f"{one} still shortened or hidden by another edit: {'; '.join(commands[:_NAMED])}{more}"
+    commands = [undo_command(chat, name) for name in dict.fromkeys(n for one in left for n in one.undos)]
+    more = f"; {len(commands) - _NAMED:,} more in the same way" if len(commands) > _NAMED else ""
+    if len(entries) == 1:
+        return f"It is still shortened or hidden by another edit: {commands[0]}"
+    were = "was shortened before and still is" if len(left) == 1 else "were shortened before and still are"
+    back = f"To bring it back: {'; '.join(commands[:_NAMED])}{more}"
+    return f"{len(left):,} of these {len(entries):,} messages {were}. {back}"
 
 
-def _crowded(chat: fanfold.Session) -> str:
-    """What comes of it if the view is now above its room."""
-    view = chat.view()
-    if not view.room or view.tokens <= view.room:
+def _ahead(told: Preview) -> str:
+    """What the next request does if the view is now too large for it."""
+    if told.problem:
+        return f"The next request cannot be sent so: {told.problem}"
+    if not told.due:
         return ""
+    to = f" to about {told.reduced:,} tokens" if told.reduced is not None else ""
     return (
-        f"That is above the {view.room:,} that fit: "
-        "the next request shortens something else, not what you brought back."
+        f"The next request is reduced{to} first, because it is above {told.trigger:,}: "
+        "something else is shortened, not what you brought back."
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from itertools import zip_longest
 
 import click
 import msgspec
@@ -11,11 +10,15 @@ from msgspec.structs import replace
 
 import fanfold
 from fanfold.cli.completing import row_or_edit_ids
-from fanfold.cli.saying import columns, say
+from fanfold.cli.saying import columns, many, say
 from fanfold.cli.sessions import Sessions, on_session, on_store
 from fanfold.cli.views import how_to_bring_back, lines_of, with_ids
+from fanfold.session.look import Why
 from fanfold.session.stored import describe, without_any_room
 from fanfold.stores.summary import Summary
+
+_SOURCES = 5
+"""So many lines of a hand-over are printed."""
 
 
 @click.command
@@ -89,10 +92,15 @@ def why(chat: fanfold.Session, entry: str, as_json: bool) -> None:
     Example: fanfold why run-42 7be1c0
     """
     found = chat.why(entry)
-    told = str(replace(found, way_back=())).splitlines()
-    lines = zip_longest(told, (found.said, *found.times), fillvalue=0.0)
-    text = "\n".join(f"{line}   {when(time)}".rstrip() for line, time in lines)
-    say(found, "\n".join(filter(None, (text, how_to_bring_back(chat, found)))), as_json)
+    lines = [f"{line}   {when(time)}".rstrip() for line, time in _shortened(found).timed_lines()]
+    left = len(found.lines) - _SOURCES
+    more = f"  … and {many(left, 'more line')}; --json has all of them" if left > 0 else ""
+    say(found, "\n".join(filter(None, (*lines, more, how_to_bring_back(chat, found)))), as_json)
+
+
+def _shortened(found: Why) -> Why:
+    """The same with the first of many lines of a hand-over only."""
+    return replace(found, lines=found.lines[:_SOURCES])
 
 
 @click.command(context_settings={"ignore_unknown_options": True})  # `-2` is a number, not an option

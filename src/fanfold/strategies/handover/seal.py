@@ -7,12 +7,16 @@ before; no tool output is ever shown them, so none can write a mark that holds. 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import takewhile
 
+from msgspec.structs import replace
+
 from fanfold.core.draft import PINNED, lost_lines
-from fanfold.core.edit import REF
+from fanfold.core.edit import REF, Fold
 from fanfold.core.ids import digest
+from fanfold.core.message import Message, user
 from fanfold.core.view import Row, Span, View
 
 _HEAD = re.compile(r"\A\[summary of [\d,]+ messages?;(?: ref=\w+;)? check ([0-9a-f]{8})\]\n")
@@ -51,12 +55,34 @@ def unsealed(row: Row) -> str | None:
     """The text of a summary that stands in this row under a true mark, or None."""
     if row.kind != "fold":
         return None
-    told = list(takewhile(lambda message: message.role == "user", row.messages)) or row.messages
-    text = _BETWEEN.join(message.text for message in told)
+    text = _text(row.messages)
     found = _HEAD.match(text)
     if found is None or found.group(1) != _code(text[found.end() :], row.covers):
         return None
     return text[found.end() :]
+
+
+def seal_again(fold: Fold, old: Span) -> Fold:
+    """The same fold over other rows; a summary of ours gets a mark that holds for these."""
+    told, texts = _told(fold.messages), _text(fold.messages)
+    found = _HEAD.match(texts)
+    if found is None or found.group(1) != _code(texts[found.end() :], fold.covers):
+        return replace(fold, covers=old.covers)
+    many = "message" if old.count == 1 else "messages"
+    ref = f" ref={fold.ref};" if fold.ref else ""
+    head = f"[summary of {old.count:,} {many};{ref} check {_code(texts[found.end() :], old.covers)}]\n"
+    first = head + told[0].text[found.end() :]
+    shows = first if isinstance(fold.shows, str) else (user(first), *fold.shows[1:])
+    return replace(fold, covers=old.covers, shows=shows)
+
+
+def _told(messages: Sequence[Message]) -> Sequence[Message]:
+    """The messages that a summary's mark stands for."""
+    return list(takewhile(lambda message: message.role == "user", messages)) or messages
+
+
+def _text(messages: Sequence[Message]) -> str:
+    return _BETWEEN.join(message.text for message in _told(messages))
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,126 @@
+"""Bringing one message back: it is whole again, and what was hidden with it stays hidden."""
+
+from __future__ import annotations
+
+import pytest
+
+import fanfold
+from fanfold import Drop, Fold
+from fanfold.core.view import View
+from fanfold.strategies.handover.seal import unsealed
+from fanfold.testing import called, replied, response
+
+
+def worked(steps: int = 12, window: int = 4_000, **given: object) -> fanfold.Session:
+    """A session that folded its oldest steps."""
+    chat = fanfold.open("run", model="gpt-5.2", window=window, **given)  # type: ignore[arg-type]
+    chat.say("Begin.")
+    for step in range(steps):
+        counted = chat.request(max_tokens=300).sent.tokens
+        chat.receive(response(replied("I look.", called(f"c{step}", "look", "{}")), prompt=counted))
+        chat.answer(f"c{step}", "\n".join(f"row {n} of file {step}: the disk hums" for n in range(50)))
+    return chat
+
+
+def hidden(chat: fanfold.Session) -> str:
+    """An output that is hidden by a fold, and was shortened before."""
+    for ref in ("o3", "o4", "o5", "o2"):
+        found = chat.why(ref)
+        if found.shown_by and len(found.edits) > 1:
+            return found.entry
+    raise AssertionError("no output is hidden by a fold")
+
+
+def leaves(chat: fanfold.Session, row: str) -> set[str]:
+    return set(chat._state.log.leaves((row,)))
+
+
+def test_one_message_comes_back_whole_and_the_rest_stays_behind_the_same_words() -> None:
+    chat = worked()
+    entry = hidden(chat)
+    cover = chat.why(entry).shown_by or ""
+    before, words = leaves(chat, cover), chat.view().row(cover).messages[0].text  # type: ignore[union-attr]
+    chat.undo(entry[:8])
+    row = chat.view().row(entry)
+    assert row is not None
+    assert row.was is None
+    assert "row 49 of file" in row.messages[0].results[0].text
+    fold = next(row for row in chat.view().rows if row.kind == "fold" and leaves(chat, row.id) & before)
+    back = {one.id for one in chat.view().rows} & before
+    assert leaves(chat, fold.id) == before - back
+    assert len(back) == 2  # the output, and the call that it answers
+    assert fold.messages[0].text.splitlines()[1:] == words.splitlines()[1:]
+    assert unsealed(fold) is not None
+
+
+def test_what_came_back_alone_stays_through_reductions_and_the_fold_does_not() -> None:
+    chat = worked()
+    entry = hidden(chat)
+    chat.undo(entry)
+    fold = next(row.id for row in chat.view().rows if row.kind == "fold")
+    for step in range(20, 50):
+        chat.receive(response(replied("I look.", called(f"c{step}", "look", "{}")), prompt=None))
+        chat.answer(f"c{step}", "\n".join(f"row {n} of file {step}: the disk hums" for n in range(50)))
+        chat.request(max_tokens=300)
+    assert chat.why(entry).way_back == ()
+    assert chat.view().row(fold) is None
+
+
+def test_a_message_is_named_by_its_output_too_and_released_by_its_name() -> None:
+    chat = worked()
+    entry = hidden(chat)
+    ref = next(ref for ref, kept in chat._state.log.kept.items() if kept.entry == entry)
+    chat.undo(ref)
+    assert chat.view().row(entry) is not None
+    assert entry in chat.view().exempt
+    chat.release(entry[:8])
+    assert entry not in chat.view().exempt
+
+
+def test_the_undos_of_one_message_can_be_taken_back() -> None:
+    chat = worked()
+    entry = hidden(chat)
+    shown = chat.view().messages
+    made = chat.undo(entry)
+    for decision in reversed(made):
+        chat.undo(decision.id)
+    assert chat.view().messages == shown
+
+
+def test_a_message_among_dropped_ones_comes_back_and_the_marker_counts_the_others() -> None:
+    def forget(view: View, budget: fanfold.Budget) -> list[Drop]:
+        old = view.oldest(leaving=view.tokens // 2)
+        return [Drop(old.covers)]
+
+    chat = fanfold.open("talk", window=4_000, strategy=forget)
+    ids = []
+    for n in range(12):
+        ids.append(chat.say(f"Point {n}: " + "we talk of the disk. " * 20).id)
+        chat.add({"role": "assistant", "content": f"Noted {n}. " + "It hums. " * 20})
+    chat.compact(force=True)
+    row = next(row for row in chat.view().rows if row.kind == "drop")
+    assert row.count > 4
+    chat.undo(ids[1])
+    again = next(row for row in chat.view().rows if row.kind == "drop")
+    assert again.count == row.count - 1
+    assert chat.view().row(ids[1]) is not None
+
+
+def test_what_is_whole_in_view_is_not_brought_back() -> None:
+    chat = worked(steps=2)
+    with pytest.raises(fanfold.NotFound, match="No edit hides or shortens"):
+        chat.undo(chat.view().rows[0].id)
+
+
+def test_a_persons_own_fold_is_made_again_without_the_message() -> None:
+    chat = fanfold.open("talk", window=8_000)
+    ids = [chat.say(f"Point {n}: " + "we talk of the disk. " * 20).id for n in range(6)]
+    fold = chat.fold(tuple(ids[1:5]), "We talked.")
+    chat.undo(ids[2])
+    assert [row.id in ids for row in chat.view().rows] == [True, False, True, True]
+    again = chat.view().rows[1]
+    assert again.id != fold.id
+    assert again.messages[0].text == "We talked."
+    made = chat._state.log.decisions[again.id]
+    assert isinstance(made.edit, Fold)
+    assert made.by == "person"
