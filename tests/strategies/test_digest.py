@@ -9,8 +9,9 @@ import pytest
 
 import fanfold
 from fanfold import Session, drop_oldest
+from fanfold.core.message import text_of
 from fanfold.core.view import Span, View
-from fanfold.strategies.handover.layers import digest, names_of, page_of
+from fanfold.strategies.handover.layers import digest, names_of, page_of, written
 from fanfold.strategies.handover.names import Known, Sight, ordered
 from fanfold.strategies.handover.past import past_of
 from fanfold.strategies.handover.ruling import rules
@@ -350,3 +351,28 @@ def test_the_newest_content_of_each_file_in_work_is_one_call_away_after_a_fold()
         assert body in chat.output(changed[1]).text()
         assert read is not None
         assert chat.output(read[1]).text() == shown
+
+
+def test_the_newest_change_of_a_file_is_one_call_away_though_an_earlier_layer_tells_of_an_older_one() -> None:
+    def change(number: int) -> str:
+        lines = "\n".join(f"+    size_{number}_{line} = measure({line})" for line in range(12))
+        return f"*** Begin Patch\n*** Update File: src/lexer.py\n@@\n{lines}\n*** End Patch"
+
+    with fanfold.open("again", window=6_000, recall=True) as chat:
+        chat.say("Fix the lexer.")
+        newest, folds = 0, 0
+        for number in range(120):
+            before = len(written(chat.view()))
+            if number % 40 == 0:
+                newest = number
+                chat.add(replied("", called(f"p{number}", "apply_patch", input=change(number))))
+                chat.add(returned(f"p{number}", "Success. Updated the following files: M src/lexer.py"))
+            chat.add(replied("", called(f"c{number}", "shell", command=f"run case-{number}")))
+            chat.add(returned(f"c{number}", f"case {number} is fine, nothing to be seen here. " * 6))
+            chat.request()
+            folds += len(written(chat.view())) > before > 0
+            shown = [text_of(message) for row in chat.view().rows for message in row.messages]
+            named = {ref for text in shown for ref in re.findall(r"src/lexer.py: [^\n]*?\((m\d+)\)", text)}
+            wanted = f"size_{newest}_11 = measure(11)"
+            assert any(wanted in text for text in [*shown, *(chat.output(ref).text() for ref in named)])
+        assert folds  # a layer was added behind another one

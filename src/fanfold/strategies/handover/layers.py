@@ -108,17 +108,20 @@ def digest(
         # In plain talk a later word may change an earlier one, and what matters is ranked over all of it.
         layers = written(view) if layered and not hidden and not past.plain else []
         but, most = _spared(view, budget, kept, layers, memory, plain=past.plain)
-        if view.refs is not None and not past.plain:
-            view, given = yield from _refer(view.oldest(leaving=budget.goal - most, but=but), view, past)
-            past = msgspec.structs.replace(past, given=given)
-        old, page, room = _stretch(view, budget, but, most, past)
-        if page is None:
+        old, outlined, room = _stretch(view, budget, but, most, past)
+        if outlined is None:
             return
         told = ""
         if story:
             answer = yield from ask(_question(old, layers), wanted, model=model)
             told = read_summary(answer)
-            page = page_of(old, view, room, past, told=told)
+        view, given = yield from _refer(old, view, past)
+        past = msgspec.structs.replace(past, given=given)
+        if told or given:
+            outlined = outline_of(old, view, room, past, told=told)
+        page = outlined.page(names_of(old, view, past, room.names))
+        if not page.text:
+            return
         if fills(budget):
             tell = partial(page_of, room=room, past=past, told=told)
             old, page, view = yield from _fill(old, page, view, budget.goal, [*kept, *layers], refs, tell)
@@ -140,9 +143,13 @@ def next_stretch(view: View, budget: Budget) -> Span:
 def _refer(old: Span, view: View, past: Past) -> Generator[Edit, View, tuple[View, dict[str, str]]]:
     """Give the newest change of each file a reference, so that the hand-over can name it: it stands in the arguments of
     a call, and nothing but the log has them when the call is folded."""
+    if view.refs is None or past.plain:
+        return view, {}
     taken = {row.id: row for row in old.rows if row.kind == "entry" and row.calls}
-    later = [item for row in view.rows if row.id not in old.covers for item in past.chapters[row.id].items]
-    seen = {change.path for item in later if type(item) is DoneCall for change in item.use.changes}
+    behind = _behind(old, view)
+    later = (item for row in behind for item in past.chapters[row.id].items)
+    steps = (item for item in later if type(item) is DoneCall and item.ended.ok is not False)
+    seen = {change.path for item in steps for change in item.use.changes}
     given: dict[str, str] = {}
     for row in reversed(old.rows):
         for item in reversed(past.chapters[row.id].items):
@@ -151,7 +158,7 @@ def _refer(old: Span, view: View, past: Past) -> Generator[Edit, View, tuple[Vie
             new = {change.path for change in item.use.changes} - seen
             seen |= new
             entry, _, number = item.use.at.partition("#")
-            if not new or entry not in taken or item.use.at in (view.refs or {}):
+            if not new or entry not in taken or item.use.at in view.refs:
                 continue
             part = taken[entry].messages[0].parts[int(number)]
             known = (
@@ -282,7 +289,7 @@ def _stands_behind(view: View, kept: Sequence[Row], layers: Sequence[Row]) -> bo
 
 def _stretch(
     view: View, budget: Budget, but: Sequence[Row], most: int, past: Past
-) -> tuple[Span, Page | None, Room]:
+) -> tuple[Span, Outline | None, Room]:
     """The rows that go so that the target is filled, and what stands in their place: at most so many tokens, and a
     tenth of the window for the person's words."""
     spare = spare_of(view, budget)
@@ -314,9 +321,7 @@ def _stretch(
         if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken) or view.tokens <= goal:
             break
         reserve = taken if free > 0 else taken - free
-    assert told is not None
-    page = told.page(names_of(old, view, past, room.names))
-    return old, page if page.text else None, room
+    return old, told, room
 
 
 def spare_of(view: View, budget: Budget) -> int:
@@ -347,9 +352,7 @@ def story_of(old: Span, view: View, past: Past) -> Story:
         items=items,
         tongue=past.tongue,
         before=tuple(chain.from_iterable(chapters[row.id].lasting for row in view.rows[:at])),
-        later=tuple(
-            chain.from_iterable(chapters[row.id].items for row in view.rows[at:] if row.id not in taken)
-        ),
+        later=tuple(chain.from_iterable(chapters[row.id].items for row in _behind(old, view))),
         refs=_both(past.given, view.refs or {}),
         root=past.root,
         plain=past.plain,
@@ -361,6 +364,13 @@ def story_of(old: Span, view: View, past: Past) -> Story:
             text for row in old.rows if row.kind == "fold" and (text := story_in(unsealed(row) or ""))
         ),
     )
+
+
+def _behind(old: Span, view: View) -> list[Row]:
+    """The rows that stay and came after the first of some rows; what stands before them is older."""
+    taken = set(old.covers)
+    at = next(number for number, row in enumerate(view.rows) if row.id in taken)
+    return [row for row in view.rows[at:] if row.id not in taken]
 
 
 def _both(given: Mapping[str, str], known: Mapping[str, str]) -> Mapping[str, str]:
