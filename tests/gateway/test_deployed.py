@@ -2,6 +2,7 @@
 
 import configparser
 import json
+import pickle
 import shutil
 import signal
 import socket
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from fanfold.gateway.app import Gateway
+from fanfold.gateway.app import Gateway, app
 from fanfold.gateway.settings import ServeSettings, check_settings
 from fanfold.testing.provider import Provider, Turn
 from tests.gateway.gate import Upstream
@@ -50,6 +51,16 @@ def wait_for(port, process):
 def port():
     with socket.create_server(("127.0.0.1", 0)) as free:
         return free.getsockname()[1]
+
+
+def test_an_engine_copies_the_application_to_its_workers_and_each_begins_anew(tmp_path):
+    given = ServeSettings(store=f"sqlite:{tmp_path}/agent.db")
+    gateway = Gateway(given)
+    copied, from_file = pickle.loads(pickle.dumps((gateway, app)))
+    assert copied.settings == given
+    assert copied.conversations is not None
+    assert copied.conversations is not gateway.conversations
+    assert from_file.conversations is None, "its settings are read where it serves"
 
 
 @pytest.mark.slow

@@ -55,6 +55,10 @@ class Gateway:
         if settings is not None:
             self.configure(settings)
 
+    def __reduce__(self) -> tuple[type[Gateway], tuple[ServeSettings | None]]:
+        """An engine such as Ray Serve copies the application to its workers: each begins anew with these settings."""
+        return Gateway, (self._given,)
+
     def configure(self, settings: ServeSettings) -> None:
         """Take settings over, for the requests that come from now on."""
         self.settings, self.keys = settings, Keys(settings)
