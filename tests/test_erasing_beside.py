@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -150,3 +151,73 @@ def test_an_old_export_brings_neither_back() -> None:
     fanfold.import_session(elsewhere, BytesIO(fresh.getvalue()))
     moved = opened(9_000, name="one", store=elsewhere, system=PROMPT)
     assert system_of(moved) == [STUB]
+
+
+def find(chat: Session, words: str) -> list[Any]:
+    tenant = chat._state.terms.tenant
+    return list(fanfold.stores.search.search(tenant.store, tenant.name, words))
+
+
+@pytest.mark.parametrize("name", ["labels", None])
+def test_labels_are_found_and_erased_with_the_older_ones(name: str | None, tmp_path: Path) -> None:
+    store = fanfold.SQLite(tmp_path / "agent.db")
+    for customer in ("Jane SECRET", "Janet SECRET"):
+        with opened(9_000, name="one", store=store, labels={"customer": customer, "team": "blue"}) as chat:
+            chat.say("Hello.")
+    with opened(9_000, name="one", store=store) as chat:
+        assert [(one.kind, len(one.entry)) for one in find(chat, "secret")] == [("labels", 32)] * 2
+        file = BytesIO()
+        fanfold.export_session(store, "one", file)
+        for id in [name] if name else [found.entry[:12] for found in find(chat, "secret")]:
+            chat.erase(id, "asked to forget")
+        chat.say("And now?")
+        chat.fork("fork").close()
+        assert find(chat, "secret") == []
+        with pytest.raises(NotFound, match="no labels"):
+            chat.erase("labels", "asked to forget")
+    with opened(9_000, name="one", store=store, labels={"team": "red"}) as chat:
+        chat.say("Hello again.")
+        found = {one.name: one.labels for one in store.summaries(chat._state.terms.tenant.name)}
+        assert found == {"one": {"team": "red"}, "fork": {}}
+    fanfold.import_session(store, BytesIO(file.getvalue()), name="two")
+    store.close()
+    assert b"SECRET" not in b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+
+
+def test_a_fold_that_a_person_wrote_is_erased_and_the_messages_behind_it_stay() -> None:
+    chat = opened(9_000, strategy=lambda view, budget: [Fold((view.rows[0].id,), "Somebody rang. SECRET")])
+    ids = tell(chat, asks("Who rang?" * 20), says("I do not know." * 20), asks("Go on." * 20), says("Yes."))
+    fold = chat.fold(tuple(ids[:2]), "Jane Roe-SECRET rang, " + "and then she rang again. " * 5)
+    assert chat.compact(force=True).status == "reduced"
+    assert chat.erase(fold.id, "asked to forget") == fold.id
+    assert not is_left(chat)
+    assert chat.view().rows[0].messages[0].text == STUB
+    for edit in reversed(chat.edits()):
+        chat.undo(edit.decision.id)
+    assert chat.view().rows[0].messages[0].text.startswith("Who rang?")
+    assert find(chat, "secret") == []
+
+
+def test_a_pinned_text_is_erased_by_the_id_of_its_pin_and_then_pins_nothing() -> None:
+    chat = opened(9_000)
+    tell(chat, asks("one SECRET"), says("Noted."), asks("two SECRET"), says("Noted again."))
+    pin = chat.pin("one SECRET")
+    for row in (chat.view().rows[0], chat.view().rows[2]):
+        chat.erase(row.id, "asked to forget")
+    assert not any("pinned" in line for line in str(chat.view()).splitlines())
+    assert chat.pins() == {}
+    other = opened(9_000)
+    tell(other, asks("Call Jane Roe-SECRET, please."), says("Noted."))
+    pin = other.pin("Roe-SECRET")
+    other.erase(pin.id, "asked to forget")
+    assert other.pins() == {}
+    other.erase(other.view().rows[0].id, "asked to forget")
+    assert not is_left(other)
+
+
+def test_the_name_of_a_session_is_found_and_says_that_it_stays() -> None:
+    chat = opened(9_000, name="call of Jane SECRET")
+    chat.say("Hello.")
+    assert [(one.kind, one.text) for one in find(chat, "jane secret")] == [("name", "call of Jane SECRET")]
+    with pytest.raises(BadInput, match="name of a session cannot be erased"):
+        chat.erase("name", "asked to forget")

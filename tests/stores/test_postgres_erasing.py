@@ -56,9 +56,11 @@ def test_nothing_is_left_of_an_erased_message(own_server: PostgresServer, store:
     assert not is_there(own_server, mark)
 
 
-def test_nothing_is_left_of_a_system_prompt_or_a_note(own_server: PostgresServer, store: Postgres) -> None:
+def test_nothing_is_left_of_a_system_prompt_a_note_or_labels(
+    own_server: PostgresServer, store: Postgres
+) -> None:
     mark = "tapir-90ab-night"
-    chat = fanfold.open("run", window=9_000, store=store, system=f"Serve {mark}.")
+    chat = fanfold.open("run", window=9_000, store=store, system=f"Serve {mark}.", labels={"for": mark})
     chat.say("Hello.")
     note = chat.note("who", f"It is {mark}, again.")
     chat.request(max_tokens=100)
@@ -67,6 +69,7 @@ def test_nothing_is_left_of_a_system_prompt_or_a_note(own_server: PostgresServer
     assert is_there(own_server, mark)
     chat.erase("system", "a person asked")
     chat.erase(note.id, "a person asked")
+    chat.erase("labels", "a person asked")
     assert not is_there(own_server, mark)
     assert fanfold.doctor(store).healthy
     chat.close()

@@ -1,4 +1,6 @@
-"""What stands beside the chain and can be erased like an entry: system prompts, and notes that people wrote.
+"""What stands beside the chain and can be erased like an entry: system prompts, labels, and what people wrote.
+
+People write notes, folds of their own, and lines that they pin.
 
 Each has the id of an entry that says these words at the start of a conversation. The stub is stored under this id, so
 the words are known again when a client sends them once more, or when an export brings them.
@@ -6,29 +8,44 @@ the words are known again when a client sends them once more, or when an export 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from fanfold.core.edit import Note
+from fanfold.core.edit import Decision, Fold, Note, Pin
 from fanfold.core.errors import BadInput, NotFound
 from fanfold.core.ids import entry_id
 from fanfold.core.log import Log
 from fanfold.core.message import Message, Text, text_of
-from fanfold.core.record import Edited, Frame, Framed, Record
+from fanfold.core.record import Edited, Frame, Framed, Opened, Record
 from fanfold.core.tree import Entry
 from fanfold.session.state import State
-from fanfold.stores.search import search
+from fanfold.stores.search import labels_in_words, search
 from fanfold.stores.store import Batch, Tenant
 from fanfold.stores.tenant_tree import TenantTree
 
-SYSTEM = "system"
-"""Names all system prompts that a session ever had."""
+SYSTEM, LABELS = "system", "labels"
+"""Name all system prompts, and all labels, that a session ever had."""
 
 
-def note_as_message(note: Note) -> Message:
-    """The words of a note, as what is stored when they are erased."""
-    return Message("system", (Text(note.text),))
+def _as_message(words: str) -> Message:
+    """Words as what is stored when they are erased."""
+    return Message("system", (Text(words),))
+
+
+def written(decision: Decision) -> Message | None:
+    """The words that a person wrote with a decision; a note is taken for that whoever made it."""
+    match decision.edit:
+        case Note(text=text):
+            return _as_message(text)
+        case Fold(shows=str(text)) | Pin(text=str(text)) if text and decision.by == "person":
+            return _as_message(text)
+    return None
+
+
+def labels_as_message(labels: Mapping[str, str]) -> Message:
+    """Labels in words."""
+    return _as_message(labels_in_words(labels))
 
 
 def words_id(words: Message) -> str:
@@ -37,29 +54,38 @@ def words_id(words: Message) -> str:
 
 
 def words_beside(record: Record) -> Iterator[Message]:
-    """The system prompt or the notes that a record holds."""
+    """The system prompt, the labels, or what people wrote that a record holds."""
     match record:
         case Framed(frame=frame):
             yield from frame.system
         case Edited(decisions=decisions):
-            notes = (one.edit for one in decisions if isinstance(one.edit, Note))
-            yield from map(note_as_message, notes)
+            yield from filter(None, map(written, decisions))
+        case Opened(labels=labels) if labels:
+            yield labels_as_message(labels)
 
 
 def find_beside(state: State, name: str) -> list[Message] | None:
-    """The system prompts, or the note, that this name stands for; None where it stands for something else."""
+    """The system prompts, the labels, or what a person wrote, by name; None where it stands for something else."""
     log = state.log
     words = {words_id(one): one for record in log.records for one in words_beside(record)}
     if name == SYSTEM:
         found = {words_id(one): one for _, frame in log.frames for one in frame.system}
         if not found:
             raise NotFound("This session has no system prompt.")
+    elif name == "name":
+        raise BadInput("The name of a session cannot be erased: write nothing personal into it.")
+    elif name == LABELS:
+        every = (one.labels for one in log.records if isinstance(one, Opened) and one.labels)
+        found = {words_id(one): one for one in map(labels_as_message, every)}
+        if not found:
+            raise NotFound("This session has no labels.")
     elif (decision := log.decisions.get(name)) is not None:
-        if not isinstance(decision.edit, Note) or decision.by != "person":
+        made = written(decision)
+        if made is None or decision.by != "person":
             raise BadInput(
                 f"{name!r} is an edit: erase the messages that it was made from, and it goes with them."
             )
-        found = {name: note_as_message(decision.edit)}
+        found = {name: made}
     else:
         found = {id: one for id, one in words.items() if name and id.startswith(name)}
         if len(found) != 1:
@@ -78,7 +104,7 @@ def put_stub(tenant: Tenant, session: str, message: Message, reason: str) -> Ent
     entry = tenant.tree.add(None, message)
     words = text_of(message)
     passages = search(tenant.store, tenant.name, words) if words.strip() else ()
-    others = {passage.session for passage in passages if passage.kind in ("system", "edit")}
+    others = {passage.session for passage in passages if passage.kind in ("system", "edit", "labels")}
     new = (entry.to_stub(reason),) if tenant.store.entry(tenant.name, entry.id) is None else ()
     for name in dict.fromkeys((session, *sorted(others))):
         tenant.store.append(tenant.name, name, Batch((), new, passed=(entry.id,)), expect=None)
@@ -106,7 +132,7 @@ def with_stub(log: Log, frame: Frame, stub: Entry) -> Frame:
 
 
 def notes_with(log: Log, words: Message) -> Iterator[str]:
-    """The notes that say just these words."""
+    """The notes, and the folds of people, that say just these words."""
     for id, decision in log.decisions.items():
-        if isinstance(decision.edit, Note) and note_as_message(decision.edit) == words:
+        if isinstance(decision.edit, Note | Fold) and written(decision) == words:
             yield id

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from fanfold.core.draft import PINNED
-from fanfold.core.edit import RECALL, SEARCH, Decision, Elide, Fold, Note, Pin, Repair
+from fanfold.core.edit import RECALL, SEARCH, Decision, Elide, Fold, Note, Pin, Repair, covers_of
 from fanfold.core.errors import BadInput, Busy, FanfoldError
 from fanfold.core.log import Log
 from fanfold.core.message import Call, Message, Part, replace_part, text_of, user
-from fanfold.core.record import Answered, Edited, Erased, Framed, Kept, Record, Replaced, Sent
+from fanfold.core.record import Answered, Edited, Erased, Framed, Kept, Opened, Record, Replaced, Sent
 from fanfold.core.tree import Entry
 from fanfold.dialects.rules import MADE_UP
 from fanfold.outputs.recall import ref_of
@@ -31,11 +31,12 @@ from fanfold.session.gc import (
 from fanfold.session.state import State
 from fanfold.session.traces import notes_from
 from fanfold.session.undo import entry_named
+from fanfold.stores.search import labels_in_words
 from fanfold.stores.store import Hold, Scrub, Tenant
 
 
 def erase(state: State, name: str, reason: str) -> str:
-    """Destroy the content of an entry, a system prompt or a person's note, everywhere in the tenant.
+    """Destroy the content of an entry, a system prompt, labels or what a person wrote, everywhere in the tenant.
 
     What was made from it goes with it. Done once more after it failed half-way, it does the rest.
     """
@@ -56,7 +57,7 @@ def erase(state: State, name: str, reason: str) -> str:
 
 
 def _erase_beside(state: State, words: Sequence[Message], name: str, reason: str) -> str:
-    """Destroy system prompts, or a note; returns what they were named by."""
+    """Destroy system prompts, labels, or what a person wrote; returns what they were named by."""
     tenant = state.terms.tenant
     with renew_sessions(tenant), scouring(tenant):
         for message in words:
@@ -115,6 +116,8 @@ def _scrub_record(log: Log, record: Record, erasure: Erasure) -> Record | None:
             erasure.is_beside and erasure.is_quoted(text)
         ):
             return None
+        case Opened(labels=labels) if labels and labels_in_words(labels) == erasure.content:
+            return msgspec.structs.replace(record, labels={})
         case Framed(frame=frame) if erasure.is_beside:
             return Framed(with_stub(log, frame, erasure.entry))
         case Sent(params=params, context=context):
@@ -172,6 +175,11 @@ class Erasure(msgspec.Struct, frozen=True):
         """Whether it, or a note that was made from it, stands in some rows or behind them."""
         return self.entry.id in log.leaves(rows) or not self.notes.isdisjoint(rows)
 
+    def is_told_by(self, log: Log, fold: Decision) -> bool:
+        """Whether a fold stands for it, says what a person wrote and is erased, or covers a fold that does."""
+        under = log.leaves(covers_of(fold.edit)), log.under(fold.id)
+        return self.entry.id in under[0] or not self.notes.isdisjoint((fold.id, *under[1]))
+
     def clean(self, value: Any) -> Any:
         """A value with the stub in the place of every text that holds a line of the content."""
         if isinstance(value, str):
@@ -185,6 +193,10 @@ class Erasure(msgspec.Struct, frozen=True):
         lines = pinned.splitlines()
         kept = [self.stub if line.strip() and self.tells(line) else line for line in lines]
         return pinned if kept == lines else "\n".join(dict.fromkeys(kept))
+
+    def unpin(self, pinned: str) -> str:
+        """What is left of pinned lines without those that tell of the content: a stub would pin other stubs."""
+        return "\n".join(line for line in pinned.splitlines() if not (line.strip() and self.tells(line)))
 
     def clean_shown(self, text: str) -> str:
         """What an edit shows, without pinned lines that tell of the content: they may have stood in a note."""
@@ -224,7 +236,7 @@ def blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
     """The decision without anything that was made from the erased entry."""
     edit = decision.edit
     match edit:
-        case Fold(covers=covers) if erasure.entry.id in log.leaves(covers):
+        case Fold(covers=covers) if erasure.is_told_by(log, decision):
             edit = Fold(covers, erasure.stub)
         case Fold():
             edit = msgspec.structs.replace(edit, shows=_clean_shows(edit.shows, erasure))
@@ -241,7 +253,7 @@ def blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
         case Note(text=text):
             edit = msgspec.structs.replace(edit, text=erasure.clean_note(text))
         case Pin(text=str(pinned)):
-            edit = Pin(text=erasure.clean_pinned(pinned))
+            edit = Pin(text=erasure.unpin(pinned))
     return msgspec.structs.replace(decision, edit=edit)
 
 

@@ -115,7 +115,8 @@ def _sibling(state: State, name: str, other: Other, *, recall: bool | None) -> S
         raise BadInput(f"There is a session named {name!r} already; choose another name.")
     terms = replace(_terms(state, name, other), recall=recall)
     same = (terms.model, terms.dialect.name) == (state.terms.model, state.dialect.name)
-    terms = replace(terms, opened=replace(terms.opened, parent=state.terms.name))
+    labels = (state.log.opened or terms.opened).labels  # they may have been erased
+    terms = replace(terms, opened=replace(terms.opened, labels=labels, parent=state.terms.name))
     new = State(terms, state.learned.inherited() if same else None)
     new.introduce()
     tenant.states[name] = new

@@ -53,13 +53,17 @@ def _blank(state: State, name: str, reason: str) -> None:
 
 
 def _blank_beside(state: State, name: str, words: Sequence[Message], reason: str) -> None:
-    """Show a stub in the place of system prompts, or of what a note says."""
+    """Show a stub in the place of system prompts, or of what a person wrote."""
     state.void_bill()  # as an erasure does
     if name in state.log.decisions:
-        note = state.log.decisions[name].edit
+        edit = state.log.decisions[name].edit
+        if isinstance(edit, Fold):
+            if state.view().row(name) is not None:
+                state.decide(Fold((name,), f"[erased: {reason}]"), why="erase")
+            return
         undo.undo(state, name)
-        if isinstance(note, Note):
-            undo.note(state, note.name, f"[erased: {reason}]")
+        if isinstance(edit, Note):
+            undo.note(state, edit.name, f"[erased: {reason}]")
         return
     frame = state.log.frame()
     stub = Message("system", (Text(f"[erased: {reason}]"),))

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def summarize(state: State) -> Summary:
     """A session as it stands now."""
-    log, opened, totals = state.log, state.terms.opened, state.log.totals or Totals()
+    log, totals = state.log, state.log.totals or Totals()
+    opened = log.opened or state.terms.opened  # what is recorded: labels may have been erased
     limits, last = state.limits(), log.sent[-1] if log.sent else None
     said = log.times.get(log.head, 0.0) if log.head is not None else 0.0
     return Summary(

@@ -336,7 +336,7 @@ def pin(state: State, what: str) -> Decision:
 def pins(state: State) -> dict[str, Pin]:
     """The pins that stand, by their edits' ids."""
     state.read_whole()
-    return dict(state.log.pins())
+    return {id: pin for id, pin in state.log.pins() if pin.entry or pin.text}  # an erased text pins nothing
 
 
 def _check_shown(state: State, pin: Pin) -> None:

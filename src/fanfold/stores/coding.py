@@ -7,7 +7,7 @@ kept as it came, and its dialect reads its parts again.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import msgspec
@@ -15,7 +15,7 @@ import msgspec
 from fanfold.core.errors import Corrupt, FanfoldError, Sealed
 from fanfold.core.ids import entry_id, pack, read_extension, unpack
 from fanfold.core.message import Message, Wire
-from fanfold.core.record import Record
+from fanfold.core.record import Opened, Record
 from fanfold.core.tree import Entry, missing
 from fanfold.dialects.dialect import Dialect
 from fanfold.stores.checkpoint import Checkpoint
@@ -79,6 +79,11 @@ def known_dialects(name: str) -> Dialect:
     from fanfold.dialects.registry import dialect_named  # late: dialects are imported when first spoken
 
     return dialect_named(name)
+
+
+def is_relabelled(rows: Iterable[tuple[int, Record]], changed: Container[int]) -> bool:
+    """Whether a scrub changed the labels of a session: its summary repeats them, and is made anew then."""
+    return any(isinstance(record, Opened) and number in changed for number, record in rows)
 
 
 class Coding:

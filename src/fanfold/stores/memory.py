@@ -9,7 +9,7 @@ from itertools import islice
 
 import msgspec
 
-from fanfold.core.record import Record, versions
+from fanfold.core.record import Opened, Record, versions
 from fanfold.core.tree import Entry
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.references import head_number, named_beside, numbers
@@ -166,6 +166,12 @@ class Memory(Tenants):
                 if (lines := self._scrubbed(tenant, session, scrub)) is not None
             }
             self._entries[(tenant, stub.id)] = stub
+            for key, lines in scrubbed.items():
+                before = self._records[key]
+                if any(
+                    isinstance(old, Opened) and old != new for old, new in zip(before, lines, strict=False)
+                ):
+                    self._summaries.pop(key, None)  # it repeats labels that are erased
             self._records.update(scrubbed)
 
     def _scrubbed(self, tenant: str, session: str, scrub: Scrub) -> list[Record | None] | None:

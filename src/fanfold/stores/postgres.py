@@ -28,6 +28,7 @@ from fanfold.stores.coding import (
     Renewal,
     Upgrading,
     as_text,
+    is_relabelled,
     known_dialects,
     new_key,
 )
@@ -85,6 +86,7 @@ class Postgres(SQLStore):
     ) -> None:
         self.server = DatabaseServer(url, schema, connections, timeout)
         self._timeout = timeout
+        self._relabelled = False
         super().__init__(self.server.place, key, dialects)
         self._ends: Recent[int] = Recent()
         """Where sessions' logs ended when they were last seen."""
@@ -325,7 +327,11 @@ class Postgres(SQLStore):
 
         The server's own log and its backups keep the content until they are recycled.
         """
-        TableCopies(self.server, self._timeout).rewrite("record", "entry", "checkpoint", "signature")
+        copies = TableCopies(self.server, self._timeout)
+        copies.rewrite("record", "entry", "checkpoint", "signature")
+        if self._relabelled:
+            copies.rewrite_sessions()
+            self._relabelled = False
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub, *, also: str | None = None) -> None:
         """Put a stub in an entry's place, and scrub the sessions that name it."""
@@ -346,6 +352,9 @@ class Postgres(SQLStore):
         changed, added = self.coding.scrub(tenant, session, records, scrub)
         for seq, body in changed.items():
             self.rows("change_record", **place, seq=seq, body=body)
+        if is_relabelled(records, changed):
+            self.rows("renew_summary", **place, body=None)
+            self._relabelled = True
         if added:
             self._append(tenant, session, Batch(added), None)
 

@@ -9,7 +9,7 @@ searches after the block was written, and forgotten when something of its sessio
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
@@ -19,8 +19,8 @@ import msgspec
 from fanfold.core.edit import Elide, Fold, Note, Pin, Repair
 from fanfold.core.errors import BadInput, NotFound, StoreFailed
 from fanfold.core.ids import entry_id
-from fanfold.core.message import text_of
-from fanfold.core.record import Branched, Edited, Framed, Kept, Move, Record, Replaced, Sent
+from fanfold.core.message import Message, Text, text_of
+from fanfold.core.record import Branched, Edited, Framed, Kept, Move, Opened, Record, Replaced, Sent
 
 if TYPE_CHECKING:
     from fanfold.stores.store import Store
@@ -44,9 +44,10 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True):
 
     session: str
     kind: str
-    """`message`, `replaced` (a body that a client sent later), `edit`, `system`, `context` or `output`."""
+    """`message`, `replaced` (a body that a client sent later), `edit`, `system`, `labels`, `context`, `output`, or
+    `name` where it is the session's own name."""
     entry: str = ""
-    """The entry, where it is a message or replaces one; of a system prompt, the id by which it can be erased."""
+    """The entry, where it is a message or replaces one; of a system prompt or labels, the id to erase them by."""
     edit: str = ""
     """The edit, where it is what an edit shows."""
     ref: str = ""
@@ -111,7 +112,9 @@ def search(
     names = [name for name, _ in ends]
     first = names.index(after.session) if after is not None and after.session in names else 0
     for name, end, blocks in _signed(store, tenant, ends[first:]):
-        start = after.at if after is not None and after.session == name else (-1, -1)
+        start = after.at if after is not None and after.session == name else (-2, 0)
+        if start < (-1, 0) and words.lower() in name.lower():
+            yield Passage(session=name, kind="name", text=name, at=(-1, 0))
         for block, known in blocks:
             if block >= start[0] and (known is None or known.may_have(wanted)):
                 looked = _Look(store, tenant, name, block)
@@ -200,6 +203,10 @@ class _Look:
                 for message in frame.system:
                     id = entry_id(None, message)  # under which it can be erased
                     yield self._passage("system", entry=id, role="system"), iter((text_of(message),))
+            case Opened(labels=labels) if labels:
+                words = labels_in_words(labels)
+                id = entry_id(None, Message("system", (Text(words),)))
+                yield self._passage("labels", entry=id), iter((words,))
             case Sent(context=str(context)):
                 yield self._passage("context"), iter((context,))
             case Edited(decisions=decisions):
@@ -219,6 +226,11 @@ class _Look:
 
     def _passage(self, kind: str, **rest: Any) -> Passage:
         return Passage(session=self._session, kind=kind, text="", **rest)
+
+
+def labels_in_words(labels: Mapping[str, str]) -> str:
+    """The labels of a session, one in a line."""
+    return "\n".join(f"{name}: {text}" for name, text in sorted(labels.items()))
 
 
 def _shown(edit: object) -> str:

@@ -27,6 +27,7 @@ from fanfold.stores.coding import (
     Renewal,
     Upgrading,
     as_text,
+    is_relabelled,
     known_dialects,
     new_key,
 )
@@ -526,6 +527,8 @@ class SQLite(SQLStore):
         changed, added = self.coding.scrub(tenant, session, records, scrub)
         for seq, body in changed.items():
             self.database.do("change_record", (body, end.tenant, end.key(seq)))
+        if is_relabelled(records, changed):
+            self.database.do("forget_summaries", (end.key(0), end.key(LINES - 1)))
         if added:
             self.register.expect(end.number, end.key(end.seq))
             self._write(tenant, session, end, [(record, None, None, None, None, None) for record in added])

@@ -54,6 +54,11 @@ class TableCopies:
                 if not connection.closed:
                     self._server.run(connection, "release_rewriting")
 
+    def rewrite_sessions(self) -> None:
+        """Write the table of sessions anew, where summaries repeat labels."""
+        with self._server.connected() as connection:
+            self._server.run(connection, "rewrite_sessions")
+
     def _rewrite(self, connection: Any, table: str) -> None:
         key = _KEYS[table]
         words = {

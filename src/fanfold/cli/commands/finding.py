@@ -108,8 +108,8 @@ def grep(
 def search(sessions: Sessions, words: str, session: str | None, limit: int, as_json: bool) -> None:
     """Search all sessions of a store for words, also in what is hidden.
 
-    Messages, whole outputs, summaries, notes, system prompts: everything that was not erased. Upper and lower case
-    are the same. Exit code 1 if nothing is found.
+    Messages, whole outputs, summaries, notes, system prompts, labels and names of sessions: everything that was not
+    erased. Upper and lower case are the same. Exit code 1 if nothing is found.
 
     \b
     Example: fanfold search 'connection refused'

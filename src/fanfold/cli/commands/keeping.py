@@ -87,23 +87,25 @@ def _lines_of(found: fanfold.Garbage, deleted: bool, hidden: bool) -> Iterator[s
 
 @click.command
 @on_session
-@click.argument("entry")
+@click.argument("entries", metavar="ENTRY...", nargs=-1, required=True)
 @click.option("--reason", required=True, help="The reason; it is shown in place of the content.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def erase(chat: fanfold.Session, entry: str, reason: str, yes: bool, as_json: bool) -> None:
-    """Destroy a message, an output, a note or the system prompts, everywhere.
+def erase(chat: fanfold.Session, entries: tuple[str, ...], reason: str, yes: bool, as_json: bool) -> None:
+    """Destroy messages, outputs, system prompts, labels or notes, everywhere.
 
-    ENTRY is what `fanfold search` prints: the id of a message or of one system prompt, `o12` for an output, `e7` for
-    a note that a person wrote; `system` is every system prompt that the session ever had. It cannot be undone.
+    ENTRY is what `fanfold search` prints: the id of a message, of a system prompt or of labels, `o12` for an output,
+    `e7` for a note, a fold or a pin that a person wrote. `system` is every system prompt that the session ever had,
+    `labels` all its labels. It cannot be undone.
 
     \b
     Example: fanfold erase run-42 o12 --reason "holds a password"
     """
-    if not yes and not _confirmed(f"Destroy {entry} in {chat.name} for good?"):
+    if not yes and not _confirmed(f"Destroy {', '.join(entries)} in {chat.name} for good?"):
         say({"erased": None}, "Nothing was erased.", as_json)
         click.get_current_context().exit(1)
-    id = chat.erase(entry, reason)
-    say({"erased": id, "reason": reason}, f"{id[:8]} is erased: {reason}", as_json)
+    done = [chat.erase(entry, reason) for entry in entries]
+    told = [f"{id[:8]} is erased: {reason}" for id in done]
+    say({"erased": done if len(done) > 1 else done[0], "reason": reason}, "\n".join(told), as_json)
 
 
 def _confirmed(question: str) -> bool:
