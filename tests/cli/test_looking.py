@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -97,6 +98,17 @@ def test_a_store_that_is_not_there_is_not_made(run: Run) -> None:
     assert ran.code == 2
     assert "There is no store sqlite:none.db" in ran.err
     assert run("ls", "--store", "sqlite:none.db").code == 2
+
+
+@pytest.mark.parametrize("command", [("inspect", "--host", "0.0.0.0"), ("ls", "--store")])
+def test_no_store_is_made_of_an_empty_file(run: Run, command: tuple[str, ...]) -> None:
+    empty = Path("empty.db")
+    empty.touch()
+    ran = run(*command, "sqlite:empty.db")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("fanfold: empty.db is an empty file: no session was ever stored in it. Name another")
+    assert empty.read_bytes() == b""
+    assert [file.name for file in Path().glob("empty.db*")] == ["empty.db"]
 
 
 def test_requests_are_counted_from_the_end_without_a_double_dash(run: Run, store: str) -> None:

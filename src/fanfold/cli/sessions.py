@@ -53,11 +53,13 @@ def message_count(store: Store, tenant: str, records: Iterable[Record]) -> int:
     return len(said.union(inherited))
 
 
-def existing_store(store: str) -> str:
-    """The store, if it is there: a command that looks makes no new file."""
+def existing_store(store: str, how: str = "with --store") -> str:
+    """The store, if it is there: a command that looks makes no new file, and no store of an empty one."""
     file = parse_name(store).file
     if file is not None and not file.is_file():
-        raise NotFound(f"There is no store {store}; name one with --store, or in FANFOLD_STORE.")
+        raise NotFound(f"There is no store {store}; name one {how}, or in FANFOLD_STORE.")
+    if file is not None and not file.stat().st_size:
+        raise NotFound(f"{file} is an empty file: no session was ever stored in it. Name another one {how}.")
     return store
 
 

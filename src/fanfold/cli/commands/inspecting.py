@@ -31,7 +31,7 @@ def inspect(
     from fanfold.inspector.running import address, listen, make_server
     from fanfold.inspector.safety import new_token
 
-    kept, token = open_store(existing_store(store)), new_token()
+    kept, token = open_store(existing_store(store, "after `inspect`")), new_token()
     shown = Inspector(kept, {token: tenants or ("default",)}, write=write, title=store.rpartition("/")[2])
     server = make_server(shown)
     with listen(host, port) as bound:
