@@ -106,7 +106,9 @@ def test_no_store_is_made_of_an_empty_file(run: Run, command: tuple[str, ...]) -
     empty.touch()
     ran = run(*command, "sqlite:empty.db")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err.startswith("fanfold: empty.db is an empty file: no session was ever stored in it. Name another")
+    assert ran.err.startswith(
+        "fanfold: empty.db is an empty file: no session was ever stored in it. Name another"
+    )
     assert empty.read_bytes() == b""
     assert [file.name for file in Path().glob("empty.db*")] == ["empty.db"]
 

@@ -7,8 +7,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from fanfold.core.edit import Decision
-from fanfold.core.errors import BadInput, Moved
+from fanfold.core.edit import Decision, Note
+from fanfold.core.errors import BadInput, Covered, Moved
 from fanfold.core.record import TokenUsage
 from fanfold.inspector.desk import Seat
 from fanfold.inspector.looking import Inquiry, count_hidden, shortened_under
@@ -19,6 +19,8 @@ from fanfold.tokens.usage import cost
 
 _TRIES = 50
 """So often a change is made again in a session that others write to."""
+_QUOTED = 80
+"""Characters of a note that are quoted."""
 SENTENCE = "erase {name}"
 """What a person types before something is destroyed."""
 
@@ -66,24 +68,35 @@ def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     args, kwargs = ARGUMENTS[verb](asked)
     if verb == "undo" and (entry := _some(asked, "entry")):
         verb, args, kwargs = "bring_back", (entry,), {}
-    if verb == "undo" and any(
-        one.decision.id == args[0] and one.fate == "undone" for one in seat.chat.edits()
-    ):
-        raise BadInput(f"{args[0]} was undone meanwhile: the model sees again what it hid.")
-    says = _say_beside(seat, verb, args)
+    _check_meanwhile(seat, verb, args, kwargs)
+    says, before = _say_beside(seat, verb, args), seat.chat.head
     told = seat.chat.preview(verb, *args, **kwargs)
     found = describe_preview(told)
     found["stops"] = bool(told.problem) and not seat.chat.preview().problem
     if verb == "release":
         found["says"] = _say_release(told)
-    found["says"] += [*says, *_say_rewind(seat, told)] if verb == "rewind" else says
+    found["says"] += [*says, *_say_note(seat, verb, args, told), *_say_path(seat, verb, told)]
     if not asked.body.get("dry_run"):
         if found["stops"] and not asked.body.get("anyway"):
             raise BadInput(f"{told.problem} Say 'anyway' to make the change all the same.")
         done = _write(seat, verb, args, kwargs)
         made = done if isinstance(done, tuple) else (done,)
         found["decisions"] = [one for one in made if isinstance(one, Decision)]
+        found["back"] = _way_from(seat, before) if verb == "forward" and before else None
     return {"dry_run": bool(asked.body.get("dry_run")), **found}
+
+
+def _check_meanwhile(seat: Seat, verb: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Say in words for the page what another tab, or the agent, made impossible since a button was drawn."""
+    past = next((one for one in seat.chat.edits() if one.decision.id == args[0]), None) if args else None
+    if verb == "undo" and past is not None and past.fate == "undone":
+        raise BadInput(f"{args[0]} was undone meanwhile: the model sees again what it hid.")
+    if verb == "undo" and past is not None and past.fate == "covered" and not kwargs["through"]:
+        raise Covered(
+            f"{past.under} covers {args[0]} by now. Close this, and choose “Bring it back” again: it undoes both."
+        )
+    if verb == "redo" and past is not None and past.fate != "undone":
+        raise BadInput(f"{args[0]} was brought into effect again meanwhile: it hides the same as before.")
 
 
 def _say_beside(seat: Seat, verb: str, args: tuple[Any, ...]) -> list[str]:
@@ -102,14 +115,49 @@ def _say_beside(seat: Seat, verb: str, args: tuple[Any, ...]) -> list[str]:
     return [f"{these} shortened earlier, and {stays} afterwards."]
 
 
-def _say_rewind(seat: Seat, told: Preview) -> list[str]:
-    """What the model no longer sees when the conversation goes back."""
-    gone = set(told.gone)
+def _say_note(seat: Seat, verb: str, args: tuple[Any, ...], told: Preview) -> list[str]:
+    """What becomes of the other notes with the name of one that is added or removed."""
+    if verb == "note":
+        rows = (row for row in seat.chat.view().rows if row.kind == "note" and row.name == args[0])
+        older = [note for row in rows if isinstance(note := seat.decisions[row.id].edit, Note)]
+        return [
+            f"It takes the place of {_quote(one)}, which leaves the window when it is next reduced."
+            for one in older
+        ]
+    back = (seat.decisions[id].edit for id in told.came if id in seat.decisions) if verb == "undo" else ()
+    return [
+        f"The older note {_quote(one)} comes back then. If it has to go too, remove it afterwards."
+        for one in back
+        if isinstance(one, Note)
+    ]
+
+
+def _quote(note: Note) -> str:
+    words = " ".join(note.text.split())
+    return f"“{words[:_QUOTED]}{'…' * (len(words) > _QUOTED)}”"
+
+
+def _say_path(seat: Seat, verb: str, told: Preview) -> list[str]:
+    """What the model no longer sees, or sees again, when the conversation goes back or forward."""
+    gone = set(told.gone) if verb in ("rewind", "forward") else set()
     count = sum(row.count for row in seat.chat.view().rows if row.id in gone and row.kind != "note")
     if not count:
         return []
+    if verb == "forward":
+        since = (
+            "1 message that was said since is"
+            if count == 1
+            else f"{count:,} messages that were said since are"
+        )
+        return [f"{since} left out then. Nothing is lost: you can go back the same way."]
     after = "The message after it is" if count == 1 else f"The {count:,} messages after it are"
     return [f"{after} no longer shown to the model. Nothing is lost: you can go forward again."]
+
+
+def _way_from(seat: Seat, before: str) -> tuple[str, dict[str, str]]:
+    """The change that leads back to where the session stood: that is behind it now, or on another path."""
+    why = seat.chat.why(before)
+    return ("rewind" if why.visible or why.shown_by is not None else "forward"), {"to": before}
 
 
 def _say_release(told: Preview) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -26,12 +25,9 @@ from fanfold.inspector.values import (
     describe_brief,
     describe_message,
     describe_picture,
-    find_words,
-    kind_of,
     list_answered,
     shown_by,
 )
-from fanfold.outputs.grep import Patience, Pattern
 from fanfold.session.look import Why
 from fanfold.session.past import PastEdit
 from fanfold.session.stored import (
@@ -40,11 +36,11 @@ from fanfold.session.stored import (
     places_of,
     pressure_next,
     summary_of,
+    tip_beyond,
     tools_of,
     without_any_room,
 )
 from fanfold.stores.export import export_lines
-from fanfold.stores.search import search as search_tenant
 from fanfold.text.json_text import to_json
 
 _PAGE = 200
@@ -52,7 +48,8 @@ _MOST_PAGE = 2_000
 _LINES = 500
 _WIDEST = 4_000
 """Bytes of a line of an output; a longer one is cut."""
-_HITS = 200
+_MOST_LINES = 200
+"""Lines of a ledger."""
 _QUOTE = 400
 """Characters of what stands in the place of a message."""
 _INSTEAD = "In its place the model reads:"
@@ -237,12 +234,14 @@ def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     row = view.row(why.entry)
     hidden = why.shown_by or (row.why[-1] if row is not None and row.was is not None else None)
     cover = view.row(why.shown_by) if why.shown_by is not None else None
+    here = row is not None or why.shown_by is not None
     return {
         "id": why.entry,
         "back": _way_back(seat, why) if hidden else None,
         "hidden_by": hidden,
         "hidden_with": cover.count if cover is not None else 1,
-        "on_path": row is not None or why.shown_by is not None,
+        "on_path": here,
+        "forward": None if here or summary_of(seat.chat).client else tip_beyond(seat.chat, why.entry),
         "says": _say_why(row, view, seat, hidden),
         "earlier": [
             describe_message(one, most=asked.number("most", LONG)) for one in seat.earlier(why.entry)
@@ -304,12 +303,6 @@ def _say_why(row: Row | None, view: View, seat: Seat, hidden: str | None) -> str
     if cover is not None:
         return because_covered(cover, seat.decisions)
     return "The conversation went on from an earlier message, so this one is not sent any more."
-
-
-def search_all(desk: Desk, asked: Inquiry) -> dict[str, Any]:
-    """Everything that the sessions of a tenant hold, searched for some words, hidden or not (`fanfold search`)."""
-    found = list(islice(search_tenant(desk.beside, asked.tenant, asked.query.get("words", "")), _HITS + 1))
-    return {"hits": found[:_HITS], "more": len(found) > _HITS}
 
 
 def list_edits(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
@@ -520,65 +513,10 @@ def output(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     return {**told, "offset": start, "lines": lines, "src": None}
 
 
-def grep(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
-    """Search one output, or all, as `fanfold grep --json`; at most 200 lines are returned."""
-    pattern, ref = asked.query.get("pattern", ""), asked.query.get("ref")
-    ignore = asked.flag("ignore_case")
-    Pattern(pattern, ignore_case=ignore)
-    chat, patience = seat.chat, Patience(10.0)
-    places = [chat.output(ref)] if ref else [one for one in chat.outputs() if one.is_text]
-    found: list[dict[str, Any]] = []
-    for place in places:
-        hits = place.grep(pattern, limit=_HITS, ignore_case=ignore, width=400, timeout=patience)
-        found += [{"ref": place.ref, **hit._asdict()} for hit in hits]
-        if len(found) >= _HITS:
-            break
-    return found[:_HITS]
-
-
-def search(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
-    """The messages of the conversation that have some words in them, shown or hidden."""
-    words, view = asked.query.get("words", "").casefold(), seat.chat.view()
-    if not words:
-        raise BadInput("Say what to search for.")
-    found = []
-    for row in view.rows:
-        ids = (row.id,) if row.kind in ("entry", "note") else seat.chat.why(row.id).hides
-        for id in ids:
-            message = view.said(id) if row.kind != "note" else row.messages[0]
-            text = _text(message) if message is not None else ""
-            at = find_words(words, text)
-            before = [_text(one) for one in seat.earlier(id)] if at < 0 and row.kind != "note" else []
-            if changed := next((one for one in before if find_words(words, one) >= 0), None):
-                text, at = changed, find_words(words, changed)
-            if message is not None and at >= 0:
-                hidden = row.id if row.id != id else row.why[-1] if row.was is not None else None
-                found.append(
-                    {
-                        "entry": id,
-                        "role": message.role,
-                        "hidden_by": hidden,
-                        "earlier": changed is not None,
-                        "text": text[max(0, at - 80) : at + 160],
-                        "kind": kind_of(row) if row.id == id else message.role,
-                    }
-                )
-            if len(found) >= _HITS:
-                return found
-    return found
-
-
-def _text(message: Any) -> str:
-    texts = []
-    for part in describe_message(message, most=1 << 20)["parts"]:
-        texts += [one.get("text", "") for one in part.get("parts", [part])]
-    return "\n".join(texts)
-
-
 def ledger(seat: Seat, asked: Inquiry) -> Any:
     """What each thing has cost so far, the most expensive first."""
     found = seat.chat.ledger()
-    lines = [{**asdict(one), "tokens": one.tokens} for one in found.lines[:_HITS]]
+    lines = [{**asdict(one), "tokens": one.tokens} for one in found.lines[:_MOST_LINES]]
     return {"lines": lines, "cost": found.cost, "requests": found.requests, "unbilled": found.unbilled}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from fanfold.core.errors import BadInput, Covered, FanfoldError, Gone, NotFound, PartlyCovered, StoreFailed
-from fanfold.inspector import changing, looking
+from fanfold.inspector import changing, looking, searching
 from fanfold.inspector.answer import Denied, HttpAnswer, HttpDownload, answer_json
 from fanfold.inspector.desk import ONLY_READS, Desk, Seat
 from fanfold.inspector.looking import Inquiry
@@ -73,7 +73,7 @@ READS: Mapping[str, Work] = {
     "about": lambda at, asked: at.about(),
     "health": _health,
     "sessions": lambda at, asked: looking.list_sessions(at.desk, asked),
-    "search": lambda at, asked: looking.search_all(at.desk, asked),
+    "search": lambda at, asked: searching.search_all(at.desk, asked),
     "sessions/{name}": _of_session(looking.overview),
     "sessions/{name}/view": _of_session(looking.view_rows),
     "sessions/{name}/rows/{id}": _of_session(looking.view_row),
@@ -86,8 +86,9 @@ READS: Mapping[str, Work] = {
     "sessions/{name}/bodies/{n}": _of_session(looking.request_body),
     "sessions/{name}/outputs": _of_session(looking.list_outputs),
     "sessions/{name}/outputs/{ref}": _of_session(looking.output),
-    "sessions/{name}/grep": _of_session(looking.grep),
-    "sessions/{name}/search": _of_session(looking.search),
+    "sessions/{name}/grep": _of_session(searching.grep),
+    "sessions/{name}/search": _of_session(searching.search),
+    "sessions/{name}/elsewhere": _of_session(searching.elsewhere),
     "sessions/{name}/ledger": _of_session(looking.ledger),
     "sessions/{name}/next": _of_session(looking.next_request),
     "sessions/{name}/trials": _of_trials("list"),

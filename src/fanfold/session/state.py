@@ -507,9 +507,12 @@ class State:
     def read_whole(self) -> None:
         """Have everything at hand that ever happened, for verbs that look back."""
         if self.log.resumed_at:
+            version, learned, quiet = self.log.version, self.learned, self.aftermath.quiet_until
             self.keeping.complete()
             self.keeping.fetch_stubs()
             self.start_over()
+            if self.log.version == version:  # only the past was read: the last bill still tells of this view
+                self.learned, self.aftermath.quiet_until = learned, quiet
 
     def reload(self) -> None:
         """Read everything anew."""

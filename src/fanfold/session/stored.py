@@ -17,6 +17,7 @@ from fanfold.dialects.dialect import encode
 from fanfold.dialects.tools import functions
 from fanfold.dialects.weigh import framed, sendable
 from fanfold.session import undo
+from fanfold.session.gc import entries_ever
 from fanfold.session.open import open_aside
 from fanfold.session.preview import last_reply
 from fanfold.session.reduce import pressure
@@ -161,6 +162,25 @@ def head_ahead(chat: Verbs) -> str | None:
     state = chat._state
     state.read_whole()
     return next((id for id in reversed(state.log.behind) if id not in state.depth), None)
+
+
+def left_behind(chat: Verbs) -> list[str]:
+    """The entries that the session recorded or came by, and that are on no way to where it stands; oldest first."""
+    state = chat._state
+    state.read_whole()
+    log = state.log
+    left = (id for id in entries_ever(log) if id not in state.depth)
+    return sorted(left, key=lambda one: (log.times.get(one, 0.0), log.tree[one].depth))
+
+
+def tip_beyond(chat: Verbs, entry: str) -> str:
+    """Where the conversation ended that went on from an entry which was left behind, the newest where it parted."""
+    beyond, tip, tree = {entry}, entry, chat._state.log.tree
+    for id in left_behind(chat):
+        if tree[id].parent in beyond:
+            beyond.add(id)
+            tip = id
+    return tip
 
 
 def count_unedited(chat: Verbs) -> int:

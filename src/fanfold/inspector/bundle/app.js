@@ -76,7 +76,7 @@ function Page() {
     return () => window.removeEventListener("hashchange", moved);
   }, []);
   useEffect(() => (about ? watch(at.name, refresh, setLost) : undefined), [at.name, about, place.tenant]);
-  useEffect(() => { document.title = (at.name ? at.name + " · " : "") + "fanfold inspector"; }, [at.name]);
+  useEffect(() => { document.title = (at.name ? plain(at.name) + " · " : "") + "fanfold inspector"; }, [at.name]);
   const done = (what) => {
     if (what.verb === "erase" && at.screen === "message") location.hash = to(what.name, "now");
     refresh();

@@ -72,10 +72,22 @@ function Group({ edits, name, change }) {
     ${edits.map((edit) => html`<${One} key=${edit.id} edit=${edit} name=${name} change=${change} />`)}</section>`;
 }
 
+// What a rewind took away, or what a client no longer sends.
+function Elsewhere({ name, value, whole, change }) {
+  return html`<section class="group"><header><h2>On another path: ${many(value.total, "message")}</h2><div class="meta">${whole.client
+    ? plain(whole.client) + " sent another history since" : "the conversation was taken back to an earlier message"}</div></header>
+    ${whole.ahead && !whole.client ? html`<div class="buttons"><button onClick=${() => change("forward", {}, "Go forward to where you were", "Go forward",
+      "Went forward again")}>Go forward again …</button></div>` : null}
+    <details><summary>${value.total > value.messages.length ? "The newest " + value.messages.length : "See them"}</summary>
+      ${value.messages.map((one) => html`<div class="aside" key=${one.id}><small>${label(one.role)}</small><a href=${to(name, "message", one.id)} dir="auto">
+        ${plain([one.text, ...one.calls.map((call) => "→ " + call)].filter(Boolean).join(" ")) || "(no words)"}</a></div>`)}</details></section>`;
+}
+
 const MOST = 300;
 export function Hidden({ name }) {
   const asked = useAsk(session(name, "edits"));
   const whole = useAsk(session(name));
+  const { value: aside } = useAsk(session(name, "elsewhere"));
   const [which, setWhich] = useState("stands");
   const [words, setWords] = useState("");
   const change = useChange(name);
@@ -92,7 +104,8 @@ export function Hidden({ name }) {
     : "Nothing is hidden"}</h1>
     <p class="lead">${stand.length ? (stand.length === 1 ? "It touches " : "They touch ") + many(covered, "message")
       + (under ? "; " + many(under, "earlier edit") + (under === 1 ? " lies" : " lie") + " under " + (stand.length === 1 ? "it" : "them") : "")
-        + ". Nothing is lost: you can bring each back, word for word." : "The model sees everything that was said."}</p>
+        + ". Nothing is lost: you can bring each back, word for word." : "The model sees everything that was said"
+          + (aside?.total ? ", but for what is on another path." : ".")}</p>
     <div class="choose"><div class="buttons" role="group" aria-label="Which edits">${[["stands", "Hidden now", stand], ["undone", "Brought back", back],
       ["all", "All edits", edits]].map(([id, title, some]) => html`<button class=${id === which ? ""
         : "quiet"} aria-pressed=${id === which} onClick=${() => setWhich(id)}>${title} ${some.length}</button>`)}</div>
@@ -102,7 +115,8 @@ export function Hidden({ name }) {
       + group.edits[0].id} edits=${group.edits} name=${name} change=${change} />`)}
     ${shown.length > MOST ? html`<p class="remark">The newest ${MOST} of ${number(shown.length)} are listed.</p>` : null}
     ${shown.length ? null : html`<section><p class="remark">${words ? "None has these words." : "There is none."}</p></section>`}
-    ${words ? html`<p class="remark"><a href=${to(name, "search", words)}>Search everything that was said for “${plain(words)}”</a></p>` : null}</div>`;
+    ${words ? html`<p class="remark"><a href=${to(name, "search", words)}>Search everything that was said for “${plain(words)}”</a></p>` : null}
+    ${aside?.total ? html`<${Elsewhere} name=${name} value=${aside} whole=${whole.value} change=${change} />` : null}</div>`;
 }
 
 export function Edit({ name, id }) {

@@ -101,15 +101,17 @@ export function Now({ name, chosen, wanted }) {
     </div>`;
 }
 
+const apart = (hit) => hit.hidden_by || hit.earlier || hit.elsewhere;
+
 function Hits({ hits, name, words }) {
   if (hits.error) return html`<p class="alarm" role="alert">${hits.error}</p>`;
   return html`<p class="remark" role="status">${hits.length ? many(hits.length, "message") + " found" : "Nothing was found."}</p>
-    ${hits.map((hit) => html`<div class="card ${hit.hidden_by ? "off" : ""}"><div><div class="meta"><${Chip} kind=${hit.kind} />${hit.hidden_by
+    ${hits.map((hit) => html`<div class="card ${hit.hidden_by || hit.elsewhere ? "off" : ""}"><div><div class="meta"><${Chip} kind=${hit.kind} />${hit.hidden_by
       ? html`<span class="tag">hidden by ${hit.hidden_by}</span>`
-        : html`<span class="tag on">${hit.earlier ? "changed later" : "in view"}</span>`}</div>
+        : html`<span class=${hit.elsewhere ? "tag" : "tag on"}>${hit.elsewhere ? "on another path" : hit.earlier ? "changed later" : "in view"}</span>`}</div>
       <p class="quote" dir="auto"><${Marked} text=${hit.text} words=${words} /></p></div>
-      <div class="buttons"><a class="button quiet" href=${to(name, hit.hidden_by || hit.earlier ? "message" : "now", hit.entry)}>${hit.hidden_by
-        || hit.earlier ? "See why" : "Show"}</a></div></div>`)}`;
+      <div class="buttons"><a class="button quiet" href=${to(name, apart(hit) ? "message" : "now", hit.entry)}>${apart(hit)
+        ? "See why" : "Show"}</a></div></div>`)}`;
 }
 
 function ForkForm({ name, change }) {
@@ -128,7 +130,8 @@ export function Recorded({ name, id }) {
   const asked = useAsk(session(name, "entries/" + encodeURIComponent(id)));
   const change = useChange(name);
   if (!asked.value) return html`<${Wait} of=${asked} />`;
-  const { message, tokens, back, earlier, instead, hidden_by: edit, hidden_with: count, says, on_path: here, brought_back_from: undone } = asked.value;
+  const { message, tokens, back, earlier, instead, hidden_by: edit, hidden_with: count, says, on_path: here, brought_back_from: undone,
+    forward } = asked.value;
   const cut = edit && asked.value.why.visible;
   return html`<h1>${cut ? "The model sees this message shortened" : edit ? "The model does not see this message" : here ? "The model sees this message"
     : "This message is on another path"}</h1>
@@ -137,7 +140,8 @@ export function Recorded({ name, id }) {
     <div class="buttons">${edit ? html`<button onClick=${() => change("undo", back, count > 1 ? "Bring it back, with the "
       + many(count - 1, "other message") + " of " + edit : "Bring it back", "Bring it back", "Brought back: "
         + many(count, "message"))}>Bring it back …</button>` : here ? html`<a class="button quiet" href=${to(name, "now", id)}>Show it in the window</a>`
-          : null}
+          : forward ? html`<button onClick=${() => change("forward", { to: forward }, "Go forward to where this message is", "Go forward",
+            "Went forward")}>Go forward to it …</button>` : null}
       ${here && !edit && undone.length ? buttonsFor(undone[0], change) : null}
       ${here && !edit ? html`<button class="quiet" onClick=${() => change("pin", { what: id }, "Pin this message", "Pin it", "Pinned")}>Pin …</button>`
         : null}

@@ -242,11 +242,25 @@ export function useChange(name) {
     from: document.activeElement });
 }
 
-// The button that was pressed is gone after most changes; who uses a keyboard goes on from what it stood in.
+// The button that was pressed is gone after most changes, and often what it stood in, too, as soon as the page is drawn again. Who uses
+// a keyboard goes on from there: from the next of its kind, else from what is around it, until another place is chosen.
 function stayNear(from) {
-  const near = from?.closest("article, .card, section") || document.querySelector("main");
-  near.tabIndex = -1;
-  near.focus({ preventScroll: true });
+  const near = from?.closest("article, .card, section"), kin = [...document.querySelectorAll("main article")], at = kin.indexOf(near);
+  const places = [near, ...(at < 0 ? [] : [kin[at + 1], kin[at - 1]]), near?.parentElement.closest("section"), document.querySelector("main")];
+  const hold = () => {
+    const place = places.find((one) => one?.isConnected);
+    place.tabIndex = -1;
+    place.focus({ preventScroll: true });
+  };
+  const watch = new MutationObserver(() => document.activeElement === document.body && hold());
+  const leave = (event) => {
+    if (places.includes(event.target)) return;
+    watch.disconnect();
+    document.removeEventListener("focusin", leave);
+  };
+  hold();
+  watch.observe(document.body, { childList: true, subtree: true });
+  document.addEventListener("focusin", leave);
 }
 
 export function Proposal({ proposal, close, done }) {
@@ -273,7 +287,7 @@ export function Proposal({ proposal, close, done }) {
       const made = await tell(name, verb, { ...fields, ...more });
       box.current.close();
       stayNear(from);
-      done({ verb, name, did, back: BACK[verb]?.(fields, made.decisions), made });
+      done({ verb, name, did, back: made.back ? [made.back] : BACK[verb]?.(fields, made.decisions), made });
     } catch (failed) { busy.current = false; setError(failed.message); look(); }
   };
   const ready = told && about.write && (verb !== "erase" || typed === told.sentence);

@@ -22,8 +22,8 @@ export function Request({ name, at }) {
   const all = Math.max(1, use.prompt);
   const read = use.read ?? 0;
   const fetchLines = (offset, limit) => ask(session(name, "requests/" + at), { offset, limit }).then((found) => found.lines);
-  return html`<h1>Request ${one.number} of ${name}</h1>
-    <p class="lead">${[one.model, clock(one.time)].filter(Boolean).join(" · ")}. ${one.exact
+  return html`<h1>Request ${one.number} of ${plain(name)}</h1>
+    <p class="lead">${[plain(one.model), clock(one.time)].filter(Boolean).join(" · ")}. ${one.exact
       ? html`<span class="good">This is exactly the body that went out.</span>`
         : "The body is written again from the log; the one that went out may differ in details."}</p>
     <div class="buttons">${one.number > 0 ? html`<a class="button quiet" href=${to(name, "request", one.number - 1)}>← Request ${one.number - 1}</a>`
@@ -210,7 +210,7 @@ export function TimeLine({ name, at }) {
       <div class="buttons">${jump.map(([title, test]) => html`<button class="quiet" onClick=${() => next(test)}>Go to ${title}</button>`)}</div>
     </section>
     <section><h2>Request ${one.number}: ${number(prompt(one))} tokens${one.cost ? ", " + dollars(one.cost) : ""}</h2>
-      <div class="meta"><span>${clock(one.time)}</span><span>${one.model}</span>${one.edits.length
+      <div class="meta"><span>${clock(one.time)}</span><span>${plain(one.model)}</span>${one.edits.length
         ? html`<span>edits before it: ${one.edits.slice(0, 8).map((id) => html`<a href=${to(name, "edit", id)}>${id}</a> `)}</span>` : null}${isBroken(one)
           ? html`<span class="alarm">${CAUSES[one.cache.broken.cause]}</span>` : null}${one.refused
             ? html`<span class="alarm">The provider said that it is too long; less was sent then.</span>`

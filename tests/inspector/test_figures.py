@@ -1,0 +1,51 @@
+"""One definition of every figure: the page, the command line and the library say the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import fanfold
+from fanfold.cli import main
+from fanfold.stores.sqlite import SQLite
+from fanfold.testing import called, replied, response
+from tests.inspector.world import ROWS, Page
+
+
+def leave_billed(path: Path) -> str:
+    """A session that was reduced, billed otherwise than it had counted, and closed; returns an edit that hides something."""
+    with fanfold.open("run", store=f"sqlite:{path}", model="gpt-5.2", window=9_000) as chat:
+        chat.say("Watch the disk. " * 60)
+        for step in range(9):
+            counted = chat.request(max_tokens=500).sent.tokens
+            body = replied("I look.", called(f"c{step}", "look", json.dumps({"disk": step})))
+            chat.receive(response(body, prompt=counted - 30 if step else counted + 20))
+            chat.answer(f"c{step}", ROWS if step < 8 else "It hums.")
+        return next(one.decision.id for one in chat.edits() if one.fate == "stands")
+
+
+def test_reading_the_whole_log_does_not_change_what_is_counted(tmp_path: Path) -> None:
+    leave_billed(tmp_path / "agent.db")
+    with fanfold.open("run", store=f"sqlite:{tmp_path / 'agent.db'}") as chat:
+        before = chat.view().tokens, chat.pressure()
+        assert chat.edits()
+        assert (chat.view().tokens, chat.pressure()) == before
+
+
+def test_the_commands_and_the_page_tell_the_same_tokens(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    edit, store = leave_billed(tmp_path / "agent.db"), f"sqlite:{tmp_path / 'agent.db'}"
+    with Page(SQLite(tmp_path / "agent.db")) as page:
+        visitor = page.enter()
+        shown = visitor.ask("sessions/run/view")["tokens"]
+        pressed = visitor.ask("sessions/run")["pressure"]["tokens"]
+        told = visitor.tell("run", "undo", edit=edit, through=True, dry_run=True)
+        assert main(["show", "run", "--json", "-s", store]) == 0
+        printed = json.loads(capfd.readouterr().out)["tokens"]
+        assert main(["undo", "run", edit, "--through", "--json", "-s", store]) == 0
+        done = json.loads(capfd.readouterr().out)
+        assert printed == shown == pressed == told["before"] == done["before"]
+        assert told["after"] == done["after"] == visitor.ask("sessions/run/view")["tokens"]
