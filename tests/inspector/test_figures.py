@@ -15,7 +15,7 @@ from tests.inspector.world import ROWS, Page
 
 
 def leave_billed(path: Path) -> str:
-    """A session that was reduced, billed otherwise than it had counted, and closed; returns an edit that hides something."""
+    """A session that was reduced, billed otherwise than it had counted, and closed; returns an edit that stands."""
     with fanfold.open("run", store=f"sqlite:{path}", model="gpt-5.2", window=9_000) as chat:
         chat.say("Watch the disk. " * 60)
         for step in range(9):

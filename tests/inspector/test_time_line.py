@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fanfold
 from fanfold.core.message import text_of
+from fanfold.stores.memory import Memory
 from fanfold.testing import replied, response
+from tests.inspector.world import Page, open_worked
 
 
 def ask(chat: fanfold.Session, text: str) -> None:
@@ -70,3 +72,27 @@ def test_how_long_a_reply_took_is_told() -> None:
     chat.say("Two?")
     chat.request()
     assert [one.seconds for one in chat.requests()] == [4.5, None]
+
+
+def test_the_rows_of_a_past_request_say_what_was_true_of_them() -> None:
+    store = Memory()
+    chat = open_worked(store)
+    first, second = (row.id for row in chat.view().rows[:2])
+    with Page(store) as page:
+        visitor = page.enter()
+        told = {row["id"]: row["because"] for row in visitor.ask("sessions/run/view?request=3")["rows"]}
+        assert told[first] == "As it was recorded: no edit touched it."
+        chat.erase(second, "asked for")
+        told = {row["id"]: row["because"] for row in visitor.ask("sessions/run/view?request=3")["rows"]}
+        assert told[second].startswith("Erased: ")
+        assert told[first] == "As it was recorded: no edit touched it."
+
+
+def test_a_request_and_its_difference_are_counted_in_the_same_way() -> None:
+    store = Memory()
+    open_worked(store)
+    with Page(store) as page:
+        visitor = page.enter()
+        told = visitor.ask("sessions/run/requests/3")
+        shown = visitor.ask("sessions/run/view?request=3")["tokens"]
+        assert (told["tokens"], told["diff"]["after"]) == (shown, shown)

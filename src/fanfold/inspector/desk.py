@@ -106,6 +106,10 @@ class Seat:
         """What a message said before its client changed it."""
         return earlier_bodies(self.chat, entry)
 
+    def is_erased(self, entry: str) -> bool:
+        """Whether the content of a message was destroyed; a past view does not tell."""
+        return self.chat.view().said(entry) is None
+
     def forget_erased(self) -> None:
         """Let go of what was kept from before something was erased: it may quote that."""
         erasures = count_erasures(self.chat)

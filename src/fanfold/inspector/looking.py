@@ -179,9 +179,7 @@ def view_rows(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         return describe(view)
     start, most = max(0, asked.number("offset", 0)), asked.number("limit", _PAGE, _MOST_PAGE)
     made = seat.decisions
-    rows = [
-        describe_brief(row, view, made, seat.calls, seat.earlier) for row in view.rows[start : start + most]
-    ]
+    rows = [describe_brief(row, view, made, seat.calls, seat) for row in view.rows[start : start + most]]
     return {
         "tip": view.tip,
         "version": view.version,
@@ -210,7 +208,7 @@ def view_row(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     most = asked.number("most", LONG)
     was = row.was
     return {
-        **describe_brief(row, view, seat.decisions, seat.calls, seat.earlier),
+        **describe_brief(row, view, seat.decisions, seat.calls, seat),
         "at": next(at for at, one in enumerate(view.rows) if one.id == row.id),
         "last": row.id == chat.head,
         "messages": [_message(seat, view, row, one, most) for one in row.messages],
@@ -298,7 +296,7 @@ def shortened_under(past: Sequence[PastEdit], entries: Collection[str]) -> list[
 
 def _say_why(row: Row | None, view: View, seat: Seat, hidden: str | None) -> str:
     if row is not None:
-        return because(row, view, seat.decisions, seat.earlier)
+        return because(row, view, seat.decisions, seat)
     cover = view.row(hidden) if hidden is not None else None
     if cover is not None:
         return because_covered(cover, seat.decisions)
@@ -428,6 +426,7 @@ def request(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     start, most = max(0, asked.number("offset", 0)), asked.number("limit", 1_000, 5_000)
     return {
         **asdict(one),
+        "tokens": chat.sent(written.number)[1].tokens,
         "version": chat.view().version,
         "exact": written.exact,
         "cache": chat.cache(written.number),
@@ -471,7 +470,7 @@ def _difference(seat: Seat, number: int) -> dict[str, Any]:
         for id in (*found.gone, *found.came, *found.changed):
             row = view.row(id)
             if row is not None:
-                texts[id] = describe_brief(row, view, made, seat.calls, seat.earlier)
+                texts[id] = describe_brief(row, view, made, seat.calls, seat)
     return {**asdict(found), "rows": texts}
 
 

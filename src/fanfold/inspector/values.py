@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from fanfold.core.edit import Decision, Drop, Elide, Fold, Note, Pin, Repair
 from fanfold.core.errors import BadArguments
@@ -25,6 +25,16 @@ MOST_PICTURE = 8 << 20
 """Bytes of a picture that is shown."""
 _GIVEN = 60
 """Characters of what a call was given."""
+
+
+class Past(Protocol):
+    """What became of messages, whichever view is looked at."""
+
+    def earlier(self, entry: str) -> Sequence[Message]:
+        """What a message said before its client changed it."""
+
+    def is_erased(self, entry: str) -> bool:
+        """Whether its content was destroyed."""
 
 
 def kind_of(row: Row) -> str:
@@ -46,7 +56,7 @@ def describe_brief(
     view: View,
     decisions: Mapping[str, Decision],
     calls: Mapping[str, Call],
-    earlier: Callable[[str], Sequence[Message]],
+    past: Past,
 ) -> dict[str, Any]:
     """A row for the list: what it is, how large, how it begins, and why it is as it is."""
     return {
@@ -65,7 +75,7 @@ def describe_brief(
         "text": begin(row.messages),
         "calls": [brief_call(call) for message in _said(row) for call in message.calls],
         "answers": list_answered(row.messages, calls),
-        "because": because(row, view, decisions, earlier),
+        "because": because(row, view, decisions, past),
     }
 
 
@@ -98,10 +108,8 @@ def list_answered(messages: Iterable[Message], calls: Mapping[str, Call]) -> lis
     return [brief_call(calls[part.call]) if part.call in calls else part.name or "" for part in parts]
 
 
-def because(
-    row: Row, view: View, decisions: Mapping[str, Decision], earlier: Callable[[str], Sequence[Message]]
-) -> str:
-    """Why a row is as it is, in a sentence; `earlier` tells what a message said before its client changed it."""
+def because(row: Row, view: View, decisions: Mapping[str, Decision], past: Past) -> str:
+    """Why a row is as it is, in a sentence."""
     made = decisions.get(row.why[-1]) if row.why else None
     saved = f" It saved {made.before - made.after:,} tokens." if made and made.before > made.after else ""
     who = _who(made)
@@ -116,7 +124,7 @@ def because(
         return f"{_messages(row)} {left} here by {who}{_to_make_room(made)}.{saved}"
     if row.kind == "mend":
         return "Written as the provider's rules need it; nothing else was changed."
-    if row.kind == "entry" and view.said(row.id) is None:
+    if row.kind == "entry" and past.is_erased(row.id):
         return "Erased: its content was destroyed for good, on purpose. What is left in its place says why."
     if row.was is not None:
         pinned = " It is pinned now." if row.pinned else ""
@@ -127,7 +135,7 @@ def because(
         return "You brought it back: automatic edits leave it alone until you release it."
     if row.id in view.fresh:
         return "New: the model has not seen it yet, so it is shown whole."
-    if row.kind == "entry" and earlier(row.id):
+    if row.kind == "entry" and past.earlier(row.id):
         return "The client changed it: it sent other words in this place. What it said before is kept."
     return "As it was recorded: no edit touched it."
 

@@ -22,8 +22,7 @@ function inOrder(sessions) {
 const tone = (fill) => (fill > 0.85 ? "hue5" : fill > 0.6 ? "hue2" : "hue3");
 
 function Cost({ one }) {
-  const saved = one.unmanaged && one.cost !== null ? 1 - one.cost / one.unmanaged : 0;
-  return html`${dollars(one.cost)}${one.unmanaged && saved >= 0.01
+  return html`${dollars(one.cost)}${one.unmanaged && one.cost !== null
     ? html`<br /><small title="What it would have cost, about, to send everything each time, with a cache that never misses">
       ${dollars(one.unmanaged)} without fanfold</small>` : null}`;
 }
@@ -41,14 +40,13 @@ export function Sessions() {
   const rows = words ? sessions.filter(told).map((one) => ({ one, depth: 0 })) : inOrder(sessions);
   const total = (key) => sessions.reduce((sum, one) => sum + (one.unmanaged && one.cost ? one[key] : 0), 0);
   const cost = sessions.reduce((sum, one) => sum + (one.cost || 0), 0);
-  const saved = total("unmanaged") ? 1 - total("cost") / total("unmanaged") : 0;
   const search = (event) => {
     event.preventDefault();
     setSought(words);
   };
   return html`<h1>${many(sessions.length, "session")}</h1>
     <p class="lead">${cost ? dollars(cost) + " billed in all, at list prices"
-      + (saved > 0.01 ? "; about " + dollars(total("unmanaged")) + " if everything had been sent each time. " : ". ")
+      + (total("unmanaged") ? "; about " + dollars(total("unmanaged")) + " if everything had been sent each time. " : ". ")
         : ""}Choose one to see what is in its window, and why.</p>
     <section>
       <form class="search" role="search" onSubmit=${search}><input type="search"
