@@ -13,7 +13,7 @@ import json
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -105,12 +105,13 @@ class Noted:
         self.seen[path.stem] = hashlib.sha256(words.encode()).hexdigest()[:16]
 
 
-def shoot(page: Any, folder: Path) -> None:
-    """Every screen, once."""
+def shoot(page: Any, folder: Path, settle: Callable[[], None]) -> None:
+    """Every screen, once, when it has got what it asked for."""
 
     def go(place: str, name: str) -> None:
         page.evaluate(f"location.hash = '#/{place}'")
-        page.wait_for_timeout(900)
+        page.wait_for_timeout(500)  # until bars have grown
+        settle()
         page.screenshot(path=folder / f"{name}.png")
 
     go("", "sessions")
@@ -165,7 +166,7 @@ def main(folder: Path, **options: Any) -> None:
     ):
         seen.page.get_by_role("heading", name="sessions").wait_for()
         page = Noted(seen.page)
-        shoot(page, folder)
+        shoot(page, folder, seen.settle)
         assert seen.complaints == [], seen.complaints
     (folder / "seen.json").write_text(json.dumps(page.seen, indent=1) + "\n", encoding="utf-8")
     picture_health(folder, look)

@@ -24,7 +24,7 @@ const tone = (fill) => (fill > 0.85 ? "hue5" : fill > 0.6 ? "hue2" : "hue3");
 function Cost({ one }) {
   return html`${dollars(one.cost)}${one.unmanaged && one.cost !== null
     ? html`<br /><small title="What it would have cost, about, to send everything each time, with a cache that never misses">
-      ${dollars(one.unmanaged)} without fanfold</small>` : null}`;
+      at least ${dollars(one.unmanaged)} without fanfold</small>` : null}`;
 }
 
 export function Sessions() {
@@ -46,7 +46,7 @@ export function Sessions() {
   };
   return html`<h1>${many(sessions.length, "session")}</h1>
     <p class="lead">${cost ? dollars(cost) + " billed in all, at list prices"
-      + (total("unmanaged") ? "; about " + dollars(total("unmanaged")) + " if everything had been sent each time. " : ". ")
+      + (total("unmanaged") ? "; at least " + dollars(total("unmanaged")) + " if everything had been sent each time, with a cache that never misses. " : ". ")
         : ""}Choose one to see what is in its window, and why.</p>
     <section>
       <form class="search" role="search" onSubmit=${search}><input type="search"
