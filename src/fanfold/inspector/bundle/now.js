@@ -60,7 +60,8 @@ export function Now({ name, chosen, wanted }) {
         <div><dt>Messages</dt><dd>${number(told.stats.messages)}</dd></div><div><dt>Requests</dt><dd>${number(told.stats.requests)}</dd></div>
         <div><dt>From cache</dt><dd>${told.stats.billed_tokens ? percent(told.stats.cached_tokens / told.stats.billed_tokens)
           : "–"}</dd></div><div><dt>Cost so far</dt><dd>${dollars(told.cost)}${told.unmanaged && told.cost
-            ? html`<small title="To send everything each time, with a cache that never misses">at least ${dollars(told.unmanaged)} without fanfold</small>` : null}</dd></div>
+            ? html`<small title="To send everything each time, with a cache that never misses">at least
+              ${" " + dollars(told.unmanaged)} without fanfold</small>` : null}</dd></div>
       </dl>
     </section>
     <div class=${chosen ? "split" : ""}>
