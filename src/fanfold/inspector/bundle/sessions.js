@@ -74,12 +74,12 @@ export function Sessions() {
 }
 
 const SAID = { message: "said", replaced: "changed later", edit: "in an edit", system: "in the system prompt", context: "in the context of one request",
-  output: "in an output" };
+  output: "in an output", name: "the session's name", labels: "in its labels" };
 
 function place(hit) {
   if (hit.ref) return to(hit.session, "outputs", hit.ref);
   if (hit.edit) return to(hit.session, "edit", hit.edit);
-  return hit.entry && hit.kind !== "system" ? to(hit.session, "message", hit.entry) : to(hit.session, "now");
+  return hit.entry && !["system", "labels"].includes(hit.kind) ? to(hit.session, "message", hit.entry) : to(hit.session, "now");
 }
 
 function Everywhere({ found, words }) {
