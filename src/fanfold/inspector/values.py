@@ -27,7 +27,7 @@ _GIVEN = 60
 """Characters of what a call was given."""
 
 
-class Past(Protocol):
+class Fates(Protocol):
     """What became of messages, whichever view is looked at."""
 
     def earlier(self, entry: str) -> Sequence[Message]:
@@ -56,7 +56,7 @@ def describe_brief(
     view: View,
     decisions: Mapping[str, Decision],
     calls: Mapping[str, Call],
-    past: Past,
+    fates: Fates,
 ) -> dict[str, Any]:
     """A row for the list: what it is, how large, how it begins, and why it is as it is."""
     return {
@@ -75,7 +75,7 @@ def describe_brief(
         "text": begin(row.messages),
         "calls": [brief_call(call) for message in _said(row) for call in message.calls],
         "answers": list_answered(row.messages, calls),
-        "because": because(row, view, decisions, past),
+        "because": because(row, view, decisions, fates),
     }
 
 
@@ -108,7 +108,7 @@ def list_answered(messages: Iterable[Message], calls: Mapping[str, Call]) -> lis
     return [brief_call(calls[part.call]) if part.call in calls else part.name or "" for part in parts]
 
 
-def because(row: Row, view: View, decisions: Mapping[str, Decision], past: Past) -> str:
+def because(row: Row, view: View, decisions: Mapping[str, Decision], fates: Fates) -> str:
     """Why a row is as it is, in a sentence."""
     made = decisions.get(row.why[-1]) if row.why else None
     saved = f" It saved {made.before - made.after:,} tokens." if made and made.before > made.after else ""
@@ -124,7 +124,7 @@ def because(row: Row, view: View, decisions: Mapping[str, Decision], past: Past)
         return f"{_messages(row)} {left} here by {who}{_to_make_room(made)}.{saved}"
     if row.kind == "mend":
         return "Written as the provider's rules need it; nothing else was changed."
-    if row.kind == "entry" and past.is_erased(row.id):
+    if row.kind == "entry" and fates.is_erased(row.id):
         return "Erased: its content was destroyed for good, on purpose. What is left in its place says why."
     if row.was is not None:
         pinned = " It is pinned now." if row.pinned else ""
@@ -135,7 +135,7 @@ def because(row: Row, view: View, decisions: Mapping[str, Decision], past: Past)
         return "You brought it back: automatic edits leave it alone until you release it."
     if row.id in view.fresh:
         return "New: the model has not seen it yet, so it is shown whole."
-    if row.kind == "entry" and past.earlier(row.id):
+    if row.kind == "entry" and fates.earlier(row.id):
         return "The client changed it: it sent other words in this place. What it said before is kept."
     return "As it was recorded: no edit touched it."
 
