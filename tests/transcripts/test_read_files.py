@@ -33,7 +33,7 @@ def test_the_format_may_be_named() -> None:
 
 
 def test_an_unknown_name_of_a_format_is_refused_at_once() -> None:
-    with pytest.raises(BadInput, match="Known are claude-code, codex"):
+    with pytest.raises(BadInput, match="Known are fanfold, claude-code"):
         transcripts.read(io.BytesIO(TALK), format="telegram")
 
 

@@ -11,7 +11,7 @@ from fanfold.config.options import Options
 from fanfold.core.edit import RECALL, Decision
 from fanfold.core.errors import NotFound
 from fanfold.core.message import Call, Message, text_of
-from fanfold.core.record import Erased, Move, Opened, Record, Sent
+from fanfold.core.record import Erased, Frame, Move, Opened, Record, Sent
 from fanfold.core.view import Row, View
 from fanfold.dialects.dialect import encode
 from fanfold.dialects.tools import functions
@@ -141,6 +141,36 @@ def bring_back(chat: Verbs, entry: str) -> tuple[Decision, ...]:
     return chat._do(undo.bring_back, entry)
 
 
+class Unedited(NamedTuple):
+    """A conversation without any edit, in the form of its provider."""
+
+    dialect: str
+    model: str | None
+    frame: dict[str, Any]
+    messages: list[Any]
+    times: list[float | None]
+    """When each was recorded, where that is known."""
+
+
+def as_request_without_edits(chat: Verbs) -> Unedited:
+    """Everything that was said on the way to where the session stands, as one request."""
+    state = chat._state
+    state.read_whole()
+    log, dialect = state.log, state.dialect
+    said = [(id, message) for id in state.path if (message := log.said(id)) is not None]
+    request = encode(
+        dialect, _without_recall(log.frame(), dialect.name), [message for _, message in said], {}
+    )
+    messages = list(request.pop(dialect.field))
+    before = len(messages) - len(said)  # a system prompt may stand before them
+    times: list[float | None] = [*[None] * before, *(log.times.get(id) for id, _ in said)]
+    if before < 0:  # some were joined
+        times = [None for _ in messages]
+    return Unedited(
+        dialect=dialect.name, model=state.terms.model, frame=request, messages=messages, times=times
+    )
+
+
 def earlier_bodies(chat: Verbs, entry: str) -> list[Message]:
     """What a message said before its client sent other words in its place, oldest first."""
     log = chat._state.log
@@ -192,11 +222,14 @@ def count_unedited(chat: Verbs) -> int:
     view, limits, frame = state.view(), state.limits(), state.log.frame()
     if (said := state.projection.said) is None:
         return limits.billed(view.tokens + max(0, state.log.totals.spared if state.log.totals else 0))
-    named = [(tool_names(replace(frame, tools=(tool,)), state.dialect.name), tool) for tool in frame.tools]
-    own = tuple(tool for names, tool in named if not names or not names <= RECALL)
-    return limits.billed(
-        view.overhead + state.gauge.frame(replace(frame, tools=own), view.rows).tokens + said
-    )
+    own = _without_recall(frame, state.dialect.name)
+    return limits.billed(view.overhead + state.gauge.frame(own, view.rows).tokens + said)
+
+
+def _without_recall(frame: Frame, dialect: str) -> Frame:
+    """A frame without the tools to look things up again."""
+    named = [(tool_names(replace(frame, tools=(tool,)), dialect), tool) for tool in frame.tools]
+    return replace(frame, tools=tuple(tool for names, tool in named if not names or not names <= RECALL))
 
 
 def count_erasures(chat: Verbs) -> int:

@@ -13,6 +13,7 @@ from fanfold.transcripts import (
     codex,
     codex_exec,
     copilot,
+    fanfold_export,
     gemini_cli,
     gemini_stream,
     inspect_logs,
@@ -28,6 +29,7 @@ from fanfold.transcripts.conversation import Conversation
 from fanfold.transcripts.recording import Recording, UnknownFormat
 
 MODULES = {
+    "fanfold": fanfold_export,
     "claude-code": claude_code,
     "codex": codex,
     "codex-exec": codex_exec,
