@@ -3,12 +3,13 @@
 import asyncio
 import builtins
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import fanfold
-from fanfold import BadSetting, Drop, Fold, MissingExtra, drop_oldest
+from fanfold import BadSetting, Budget, Drop, Fold, MissingExtra, View, drop_oldest
 from fanfold.core.message import user
 from fanfold.core.plan import Ask
 from fanfold.dialects.chat.dialect import OpenAIChat
@@ -204,5 +205,20 @@ def test_without_hypothesis_the_generators_name_the_extra(monkeypatch: pytest.Mo
 def test_a_strategy_that_never_does_anything_keeps_its_promises_and_is_told() -> None:
     assert check_strategy(lambda view, budget: []).endswith("but changed none of 5 conversations.")
     assert (
-        check_strategy(drop_oldest()) == "drop_oldest keeps every promise: it shortened 3 of 5 conversations."
+        check_strategy(drop_oldest()) == "drop_oldest keeps every promise: it shortened 3 of 5 conversations "
+        "(several turns, one long run of tools, words only), and left the others alone."
     )
+
+
+def test_the_same_mistake_is_told_once_and_counted(caplog: pytest.LogCaptureFixture) -> None:
+    def tearing(view: View, budget: Budget) -> Iterator[Drop]:
+        for row in view.rows:
+            if row.results:
+                yield Drop((row.id,))
+
+    with pytest.raises(AssertionError) as met:
+        check_strategy(tearing)
+    told = str(met.value)
+    assert told.count("part a call from its result") == 1
+    assert " more were refused)" in told
+    assert caplog.records == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Generator, Sequence
+from logging import getLogger
 from typing import Any
 
 from fanfold.asking.drive import GREW, REFUSED, Asker
@@ -25,10 +26,10 @@ _SHAPES: dict[str, list[Body]] = {
         said("Task 0: make the parser faster.\nNever touch the vendor folder."),
         *talk(6, 2)[1:],
     ],
-    "one long loop": [*talk(1, 20)[:-1]],
+    "one long run of tools": [*talk(1, 20)[:-1]],
     "words only": talk(12, 0),
     "one huge output": [said("Go."), replied(None, called("c1")), returned("c1", "line of words " * 3_000)],
-    "a single message": [said("Hello.")],
+    "one message": [said("Hello.")],
 }
 
 
@@ -41,7 +42,23 @@ def check_strategy(
     may drop the user's first request.
     """
     check_taking(strategy, "view", "budget", what="A strategy")
-    made: list[str] = []
+    logger, made = getLogger("fanfold"), list[str]()
+    disabled, logger.disabled = logger.disabled, True  # what it warns of is said in the error
+    try:
+        _try_shapes(strategy, summarizer, window, made, keep_first)
+    finally:
+        logger.disabled = disabled
+    if not made:
+        return f"{name_of(strategy)} keeps every promise, but changed none of {len(_SHAPES)} conversations."
+    named = ", ".join(dict.fromkeys(made))
+    done = f"it shortened {len(set(made))} of {len(_SHAPES)} conversations ({named})"
+    return f"{name_of(strategy)} keeps every promise: {done}, and left the others alone."
+
+
+def _try_shapes(
+    strategy: Strategy, summarizer: Asker | None, window: int, made: list[str], keep_first: bool
+) -> None:
+    """Reduce every conversation twice, and see that the same is decided."""
     for shape, bodies in _SHAPES.items():
         first = _reduce(strategy, summarizer, window, shape, bodies, made, keep_first)
         second = _reduce(strategy, summarizer, window, shape, bodies, [], keep_first)
@@ -50,9 +67,6 @@ def check_strategy(
             == [decision.edit for decision in second.decisions],
             f"{name_of(strategy)} decides differently each time ({shape}): nothing but the view may count.",
         )
-    if not made:
-        return f"{name_of(strategy)} keeps every promise, but changed none of {len(_SHAPES)} conversations."
-    return f"{name_of(strategy)} keeps every promise: it shortened {len(set(made))} of {len(_SHAPES)} conversations."
 
 
 def _reduce(
@@ -72,7 +86,8 @@ def _reduce(
         outcome = chat.compact(force=True)
         where = f"{name_of(strategy)} ({shape})"
         sure(not _is_failure(outcome), f"{where} failed: {outcome.error}")
-        sure(not refused, f"{where} made an edit that was refused: {'; '.join(refused)}")
+        more = f" ({len(refused) - 1:,} more were refused)" if len(refused) > 1 else ""
+        sure(not refused, f"{where} made an edit that was refused: {refused[:1] and refused[0]}{more}")
         noted = any(isinstance(decision.edit, Note) for decision in outcome.decisions)
         sure(noted or outcome.after <= outcome.before, f"{where} made the view larger.")
         sure(

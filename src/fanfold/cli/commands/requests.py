@@ -40,7 +40,7 @@ _RIGHT = (3, 4, 5, 6, 7, 8, 9)
 def requests(session: str | None, store: str | None, journal: str | None, last: int, as_json: bool) -> None:
     """List the requests that the gateway served: of all sessions, or of one.
 
-    "whole" is about how many tokens the client's own request has, "unmanaged" what it would have cost.
+    "whole" estimates the tokens of the client's own request, "unmanaged" what that request would have cost.
 
     \b
     Example: fanfold requests --last 50
