@@ -274,3 +274,31 @@ def test_what_was_learned_is_taken_over_by_another_process(again: int, tmp_path:
         taught = chat._state.learned.inherited()
     assert opened("second")._state.learned == taught
     assert opened("third", model="another")._state.learned == Learned()
+
+
+@pytest.mark.parametrize("billed", [(0.7, 1.0, 1.6), (0.7, 1.6, 1.0), (1.0, 0.7, 1.6)])
+def test_a_reduction_fits_also_by_the_count_that_its_own_edit_brings_back(billed: tuple[float, ...]) -> None:
+    budget = fanfold.Budget(window=20_000, trigger=1.0, target=1.0)
+    with fanfold.open("bills that vary", budget=budget, strategy="drop_oldest") as chat:
+        for share in billed:
+            chat.say("word " * 190)
+            chat.request(max_tokens=1_000)
+            chat.receive(bill(round(share * chat.view().tokens)))
+        while not chat.edits():
+            chat.say("word " * 190)
+            chat.request(max_tokens=1_000)  # never DoesNotFit: there is much to hide
+        assert chat.request(max_tokens=1_000)
+
+
+def bill(tokens: int) -> dict[str, Any]:
+    """A short reply, for which so many tokens of prompt are billed."""
+    said = {"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": tokens, "completion_tokens": 1, "total_tokens": tokens + 1}
+    return {
+        "id": "r",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "m",
+        "choices": [said],
+        "usage": usage,
+    }
