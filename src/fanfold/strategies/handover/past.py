@@ -7,14 +7,14 @@ output whose call changed in an earlier row, for what is told of the output is w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 
 import msgspec
 
 from fanfold.core.message import Message, Result
 from fanfold.core.view import Row, View
-from fanfold.strategies.handover.echo import Echoes
+from fanfold.strategies.handover.echo import Echoes, Heard
 from fanfold.strategies.handover.facts import Asked, DoneCall, Item, Said, read
 from fanfold.strategies.handover.names import words_of
 from fanfold.strategies.handover.sections import Line, sayings
@@ -45,6 +45,8 @@ class Chapter(msgspec.Struct, frozen=True):
     """The first of what the agent said."""
     sayings: tuple[Line, ...] = ()
     """What the agent said, in lines that are put into words once."""
+    heard: tuple[Heard, ...] = ()
+    """What tools said in it, for those who look whether somebody says it again."""
     named: tuple[str, ...] = ()
     """Names that the person used."""
     used: frozenset[str] = frozenset()
@@ -142,23 +144,19 @@ def past_of(view: View, tools: Tools) -> Past:
         spoken=frozenset().union(*(chapter.spoken for chapter in told)),
         plain=not any(chapter.waiting for chapter in found.values())
         and not any(isinstance(item, DoneCall) for chapter in told for item in chapter.items),
-        echoes=Echoes(lambda: _outputs(told, view), view.memory),
+        echoes=Echoes(tuple(chain.from_iterable(chapter.heard for chapter in told)), view.memory),
     )
 
 
-def _outputs(chapters: Sequence[Chapter], view: View) -> Iterator[tuple[str, str]]:
-    """Every entry that something happened in, in order, each with what a tool said there; not what a person answered
-    or what a call of the agent's wrote."""
-    for item in chain.from_iterable(chapter.items for chapter in chapters):
-        if isinstance(item, Asked):
-            yield item.entry, item.words.text if item.words.speaker == "notice" else ""
-        elif isinstance(item, Said) or not item.address or item.use.kind in _OWN:
-            yield item.entry, ""
-        else:
-            entry, _, number = item.address.partition("#")
-            message = view.said(entry)
-            part = message.parts[int(number)] if message and len(message.parts) > int(number) else None
-            yield item.entry, part.text if isinstance(part, Result) else ""
+def _heard(item: Item, messages: Mapping[str, Message]) -> Heard:
+    """What a tool said where something happened; not what a person answered or what a call of the agent's wrote."""
+    if isinstance(item, Asked):
+        return Heard(item.entry, item.words if item.words.speaker == "notice" else None)
+    if isinstance(item, Said) or not item.address or item.use.kind in _OWN:
+        return Heard(item.entry, None)
+    entry, _, number = item.address.partition("#")
+    part = messages[entry].parts[int(number)]
+    return Heard(item.entry, part if isinstance(part, Result) else None)
 
 
 def _source(row: Row, view: View) -> Message | tuple[str, ...]:
@@ -191,6 +189,7 @@ def _join(
         standing=tuple(chain.from_iterable(chapter.standing for chapter in some)),
         said=tuple(islice(chain.from_iterable(chapter.said for chapter in some), _SAID)),
         sayings=tuple(chain.from_iterable(chapter.sayings for chapter in some)),
+        heard=tuple(chain.from_iterable(chapter.heard for chapter in some)),
         named=tuple(dict.fromkeys(chain.from_iterable(chapter.named for chapter in some))),
         used=frozenset().union(*(chapter.used for chapter in some)),
         spoken=frozenset().union(*(chapter.spoken for chapter in some)),
@@ -221,6 +220,7 @@ def _read(row: Row, source: Message | tuple[str, ...], view: View, tools: Tools,
     entries = (row.id,) if isinstance(source, Message) else source
     said = [source] if isinstance(source, Message) else map(view.said, source)
     told = [(entry, message) for entry, message in zip(entries, said, strict=True) if message is not None]
+    messages = dict(told)
     after = before.copy()
     items: list[Item] = []
     for entry, message in told:
@@ -237,6 +237,7 @@ def _read(row: Row, source: Message | tuple[str, ...], view: View, tools: Tools,
         standing=tuple(item for item in items if _stands(item)),
         said=tuple([item for item in items if isinstance(item, Said)][:_SAID]),
         sayings=tuple(sayings(items)),
+        heard=tuple(_heard(item, messages) for item in items),
         named=tuple(dict.fromkeys(name for item in asked for name in identifiers(item.words.own[:_READ]))),
         used=frozenset(identifiers("\n".join(step.use.subject[:_READ] for step in steps))),
         spoken=frozenset(words_of(" ".join(spoken).lower())),
