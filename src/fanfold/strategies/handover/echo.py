@@ -31,8 +31,8 @@ _WORDS, _SIGNS = 6, 12
 _READ = 2_000_000
 """Characters of outputs that are compared, the newest first."""
 
-Gram = tuple[int, int, int]
-"""The hash of some words in a row, and where they begin and end."""
+Row = tuple[str, ...]
+"""Six words in a row, or twelve letters."""
 
 
 class SaidLine(NamedTuple):
@@ -77,7 +77,8 @@ class _Output(NamedTuple):
     """Where it stands among all that happened."""
     text: str
     hashes: array[int]
-    """Of all its words in a row."""
+    """Of every second five words in a row, eight bytes each. Whatever six words are said again, five of them are among
+    these; and of an output that has none of them nothing else is looked at."""
 
 
 class _Compared:
@@ -115,31 +116,35 @@ class _Compared:
         for many, one in enumerate(reversed(self._outputs)):
             if left <= 0:
                 del self._outputs[: len(self._outputs) - many]
-                self._marked.clear()
+                # What an output had that is too old now may stand in a later one, too.
+                self._marked = {line: told for line, told in self._marked.items() if told == line.text}
                 return
             left -= len(one.text)
 
     def mark(self, lines: Sequence[SaidLine]) -> list[str]:
         """These lines with their echoes in marks."""
-        new = [(line, _grams(line.text)) for line in dict.fromkeys(lines) if line not in self._marked]
-        first = self._find({gram for _, grams in new for gram, _, _ in grams})
+        new = {line: list(_rows_in(line.text)) for line in lines if line not in self._marked}
+        first = self._find({row for rows in new.values() for row, _, _ in rows})
         told = dict[SaidLine, str]()
-        for line, grams in new:
+        for line, rows in new.items():
             before = self._order.get(line.entry)
-            told[line] = _marked(line.text, grams, first, len(self._heard) if before is None else before)
+            end = len(self._heard) if before is None else before
+            told[line] = _marked(line.text, [(at, to) for row, at, to in rows if first.get(row, end) < end])
             if before is not None:  # nothing that is read later stands before it
                 self._marked[line] = told[line]
         return [told[line] if line in told else self._marked[line] for line in lines]
 
-    def _find(self, grams: set[int]) -> dict[int, int]:
+    def _find(self, rows: set[Row]) -> dict[Row, int]:
         """The first output that has each of these, as far as there is one."""
-        first: dict[int, int] = {}
-        for one in self._outputs:
-            if not grams:
-                break
-            if found := grams.intersection(one.hashes):
+        first: dict[Row, int] = {}
+        parts = {hash(part) for row in rows for part in (row[1:], row[:-1])}
+        for one in self._outputs if parts else ():
+            if not parts.isdisjoint(one.hashes):
+                words = _words(one.text)
+                found = rows & {row for size in (_WORDS, _SIGNS) for row in _rows(words, size)}
                 first.update(dict.fromkeys(found, one.at))
-                grams -= found
+                rows -= found
+                parts = {hash(part) for row in rows for part in (row[1:], row[:-1])} if found else parts
         return first
 
 
@@ -149,40 +154,43 @@ def is_whole(text: str) -> bool:
 
 
 def _hashes(text: str) -> array[int]:
-    """The hashes of all words in a row of an output: eight bytes each, and a thousand are compared in a blink."""
-    words = _words(_MARKUP.sub(" ", text) if "<" in text or "\\" in text else text)
-    sizes = (_WORDS,) if text.isascii() else (_WORDS, _SIGNS)
+    words = _words(text)
     found = array("q")
-    for size in sizes:
-        found.extend(map(hash, zip(*(words[at:] for at in range(size)), strict=False)))
+    for size in (_WORDS,) if text.isascii() else (_WORDS, _SIGNS):
+        found.extend(map(hash, _rows(words, size - 1, step=2)))
     return found
 
 
+def _rows(words: Sequence[str], size: int, step: int = 1) -> Iterator[Row]:
+    """So many words in a row, from each word on, or from every second."""
+    return zip(*(words[at::step] for at in range(size)), strict=False)
+
+
 def _words(text: str) -> list[str]:
-    if not text.isascii():
-        return _ATOM.findall(text.lower())
-    words = text.encode("ascii").translate(_SMALL).decode("ascii").split()
-    return [word for piece in words if (word := piece.strip(_INNER))]
+    """The words of an output."""
+    said = _MARKUP.sub(" ", text) if "<" in text or "\\" in text else text
+    if not said.isascii():
+        return _ATOM.findall(said.lower())
+    pieces = said.encode("ascii").translate(_SMALL).decode("ascii").split()
+    return [word for piece in pieces if (word := piece.strip(_INNER))]
 
 
-def _grams(text: str) -> list[Gram]:
-    """What is compared of a text."""
+def _rows_in(text: str) -> Iterator[tuple[Row, int, int]]:
+    """What is compared of a line, each with where it begins and ends."""
     atoms = [(found[0], found.start(), found.end()) for found in _ATOM.finditer(text.lower())]
     words = [word for word, _, _ in atoms]
     letters = (
         [len(word) == 1 and word > "\u3000" for word in words] if not text.isascii() else [False] * len(words)
     )
-    return [
-        (hash(tuple(words[at : at + size])), atoms[at][1], atoms[at + size - 1][2])
-        for size, japanese in ((_WORDS, False), (_SIGNS, True))
-        for at in range(len(atoms) - size + 1)
-        if any(letters[at : at + size]) is japanese
-    ]
+    for size, japanese in ((_WORDS, False), (_SIGNS, True)):
+        for at in range(len(atoms) - size + 1):
+            if any(letters[at : at + size]) is japanese:
+                yield tuple(words[at : at + size]), atoms[at][1], atoms[at + size - 1][2]
 
 
-def _marked(text: str, grams: Iterable[Gram], first: dict[int, int], before: int) -> str:
+def _marked(text: str, echoes: Iterable[tuple[int, int]]) -> str:
     """A text with its echoes in marks."""
-    spans = sorted((start, end) for gram, start, end in grams if first.get(gram, before) < before)
+    spans = sorted(echoes)
     told, at = "", 0
     for start, end in _joined(spans):
         if text.rfind("«", 0, start) <= text.rfind("»", 0, start):
