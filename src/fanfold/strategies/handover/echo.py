@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
-from fanfold.core.message import Result
 from fanfold.strategies.handover.tongue import cite
-from fanfold.strategies.handover.words import Words
 from fanfold.text.patterns import pattern
 
 _LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f"
@@ -42,22 +41,17 @@ class SaidLine(NamedTuple):
     entry: str
 
 
-class Heard(NamedTuple):
+class Overheard(NamedTuple):
     """An entry in which something happened, and what a tool said there, if one did."""
 
     entry: str
-    by: Result | Words | None
-
-    @property
-    def text(self) -> str:
-        """What the tool said, as far as it is compared."""
-        return self.by.text[:_READ] if self.by is not None else ""
+    text: str = ""
 
 
 class Echoes:
     """What tools said, for the lines of one hand-over; nothing is read until something is compared."""
 
-    def __init__(self, heard: tuple[Heard, ...], memory: dict[Any, Any]) -> None:
+    def __init__(self, heard: tuple[Overheard, ...], memory: dict[Any, Any]) -> None:
         self._heard = heard
         """All that happened, in order."""
         self._memory = memory
@@ -70,56 +64,62 @@ class Echoes:
         return known.mark(lines)
 
 
-class _Output(NamedTuple):
-    """What was read of an output."""
+class _Volume(NamedTuple):
+    """Outputs that were read together.
 
-    at: int
-    """Where it stands among all that happened."""
-    text: str
-    hashes: array[int]
-    """Of every second five words in a row, eight bytes each. Whatever six words are said again, five of them are among
-    these; and of an output that has none of them nothing else is looked at."""
+    Of each, the hashes of every second five words in a row are kept. Whatever six words are said again, five of them
+    are among these; where none of them is, nothing else is looked at.
+    """
+
+    hashes: dict[str, array[int]]
+    """By the outputs."""
+    all: frozenset[int]
+    size: int
+    """Characters of the outputs."""
 
 
 class _Compared:
     """What was read of outputs, and how lines look that were compared with the outputs before them."""
 
     def __init__(self) -> None:
-        self._heard: tuple[Heard, ...] = ()
+        self._heard: tuple[Overheard, ...] = ()
         self._order: dict[str, int] = {}
         """Where each entry stands."""
-        self._outputs: list[_Output] = []
-        """The newest, in order."""
+        self._places: dict[str, int] = {}
+        """Where each output stands first."""
+        self._volumes: list[_Volume] = []
+        """The newest outputs, oldest first."""
         self._marked: dict[SaidLine, str] = {}
 
-    def follow(self, heard: tuple[Heard, ...]) -> None:
-        """Read the outputs that are new, and forget those that are too old or gone."""
+    def follow(self, heard: tuple[Overheard, ...]) -> None:
+        """Read the outputs that are new, and forget those that are too old."""
         if heard is self._heard:
             return
-        start, known = len(self._heard), self._outputs
+        start = len(self._heard)
         if heard[:start] != self._heard:  # something was folded around a row, rewound, replaced or erased
-            start = 0
-            self._order, self._outputs, self._marked = {}, [], {}
+            start, self._order, self._places, self._marked = 0, {}, {}, {}
         self._heard = heard
-        self._order.update((heard[at].entry, at) for at in range(start, len(heard)))
-        hashes = {one.text: one.hashes for one in known} if not start else {}
-        new, left = list[_Output](), _READ
-        for at in range(len(heard) - 1, start - 1, -1):
-            if left > 0 and (text := heard[at].text):
-                new.append(_Output(at, text, hashes.get(text) or _hashes(text)))
-                left -= len(text)
-        self._outputs += reversed(new)
-        self._forget_old()
+        for at in range(start, len(heard)):
+            self._order[heard[at].entry] = at
+            self._places.setdefault(heard[at].text[:_READ], at)
+        new: dict[str, array[int]] = {}
+        left = _READ
+        for _, whole in heard[: start - len(heard) - 1 : -1] if start < len(heard) else ():
+            text = whole[:_READ]
+            if text and left > 0 and not any(text in one.hashes for one in self._volumes):
+                new[text] = _hashes(text)
+            left -= len(text)
+        if new:
+            self._volumes.append(_Volume(new, frozenset().union(*new.values()), sum(map(len, new))))
+            self._forget_old()
 
     def _forget_old(self) -> None:
-        left = _READ
-        for many, one in enumerate(reversed(self._outputs)):
-            if left <= 0:
-                del self._outputs[: len(self._outputs) - many]
-                # What an output had that is too old now may stand in a later one, too.
-                self._marked = {line: told for line, told in self._marked.items() if told == line.text}
-                return
-            left -= len(one.text)
+        sizes = accumulate(one.size for one in reversed(self._volumes))
+        kept = sum(size < _READ for size in sizes) + 1
+        if kept < len(self._volumes):
+            del self._volumes[:-kept]
+            # What an output had that is too old now may stand in a later one, too.
+            self._marked = {line: told for line, told in self._marked.items() if told == line.text}
 
     def mark(self, lines: Sequence[SaidLine]) -> list[str]:
         """These lines with their echoes in marks."""
@@ -138,13 +138,12 @@ class _Compared:
         """The first output that has each of these, as far as there is one."""
         first: dict[Row, int] = {}
         parts = {hash(part) for row in rows for part in (row[1:], row[:-1])}
-        for one in self._outputs if parts else ():
-            if not parts.isdisjoint(one.hashes):
-                words = _words(one.text)
-                found = rows & {row for size in (_WORDS, _SIGNS) for row in _rows(words, size)}
-                first.update(dict.fromkeys(found, one.at))
-                rows -= found
-                parts = {hash(part) for row in rows for part in (row[1:], row[:-1])} if found else parts
+        for volume in self._volumes:
+            for text, hashes in volume.hashes.items() if not parts.isdisjoint(volume.all) else ():
+                if text in self._places and not parts.isdisjoint(hashes):
+                    words, at = _words(text), self._places[text]
+                    found = rows & {row for size in (_WORDS, _SIGNS) for row in _rows(words, size)}
+                    first.update((row, min(at, first.get(row, at))) for row in found)
         return first
 
 
