@@ -41,7 +41,7 @@ class SaidLine(NamedTuple):
     entry: str
 
 
-class Overheard(NamedTuple):
+class ToolWords(NamedTuple):
     """An entry in which something happened, and what a tool said there, if one did."""
 
     entry: str
@@ -51,7 +51,7 @@ class Overheard(NamedTuple):
 class Echoes:
     """What tools said, for the lines of one hand-over; nothing is read until something is compared."""
 
-    def __init__(self, heard: tuple[Overheard, ...], memory: dict[Any, Any]) -> None:
+    def __init__(self, heard: tuple[ToolWords, ...], memory: dict[Any, Any]) -> None:
         self._heard = heard
         """All that happened, in order."""
         self._memory = memory
@@ -82,7 +82,7 @@ class _Compared:
     """What was read of outputs, and how lines look that were compared with the outputs before them."""
 
     def __init__(self) -> None:
-        self._heard: tuple[Overheard, ...] = ()
+        self._heard: tuple[ToolWords, ...] = ()
         self._order: dict[str, int] = {}
         """Where each entry stands."""
         self._places: dict[str, int] = {}
@@ -91,7 +91,7 @@ class _Compared:
         """The newest outputs, oldest first."""
         self._marked: dict[SaidLine, str] = {}
 
-    def follow(self, heard: tuple[Overheard, ...]) -> None:
+    def follow(self, heard: tuple[ToolWords, ...]) -> None:
         """Read the outputs that are new, and forget those that are too old."""
         if heard is self._heard:
             return

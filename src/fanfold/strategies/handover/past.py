@@ -14,7 +14,7 @@ import msgspec
 
 from fanfold.core.message import Message, Result
 from fanfold.core.view import Row, View
-from fanfold.strategies.handover.echo import Echoes, Overheard
+from fanfold.strategies.handover.echo import Echoes, ToolWords
 from fanfold.strategies.handover.facts import Asked, DoneCall, Item, Said, read
 from fanfold.strategies.handover.names import words_of
 from fanfold.strategies.handover.sections import Line, sayings
@@ -45,7 +45,7 @@ class Chapter(msgspec.Struct, frozen=True):
     """The first of what the agent said."""
     sayings: tuple[Line, ...] = ()
     """What the agent said, in lines that are put into words once."""
-    heard: tuple[Overheard, ...] = ()
+    heard: tuple[ToolWords, ...] = ()
     """What tools said in it, for those who look whether somebody says it again."""
     named: tuple[str, ...] = ()
     """Names that the person used."""
@@ -148,15 +148,15 @@ def past_of(view: View, tools: Tools) -> Past:
     )
 
 
-def _heard(item: Item, messages: Mapping[str, Message]) -> Overheard:
+def _heard(item: Item, messages: Mapping[str, Message]) -> ToolWords:
     """What a tool said where something happened; not what a person answered or what a call of the agent's wrote."""
     if isinstance(item, Asked):
-        return Overheard(item.entry, item.words.text if item.words.speaker == "notice" else "")
+        return ToolWords(item.entry, item.words.text if item.words.speaker == "notice" else "")
     if isinstance(item, Said) or not item.address or item.use.kind in _OWN:
-        return Overheard(item.entry)
+        return ToolWords(item.entry)
     entry, _, number = item.address.partition("#")
     part = messages[entry].parts[int(number)]
-    return Overheard(item.entry, part.text if isinstance(part, Result) else "")
+    return ToolWords(item.entry, part.text if isinstance(part, Result) else "")
 
 
 def _source(row: Row, view: View) -> Message | tuple[str, ...]:
