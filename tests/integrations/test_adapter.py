@@ -174,7 +174,7 @@ FOUND = [
     (KeepsWhatWasSent, "lacks "),
     (SendsInAnotherOrder, "where all fits, another request is sent"),
     (LooksNothingUp, "answer of the recall tool did not reach the model"),
-    (OffersNoLookUp, "recall tool was called 0 times"),
+    (OffersNoLookUp, "No recall tool was offered"),
     (TriesOnce, "maximum context length"),
 ]
 

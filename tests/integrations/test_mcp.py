@@ -51,6 +51,14 @@ def test_a_client_reads_lines_of_an_output() -> None:
     assert text.startswith(" 50000\tline 50000\n")
 
 
+def test_arguments_that_are_nested_without_end_are_answered() -> None:
+    nested: Any = "x"
+    for _ in range(2_000):
+        nested = [nested]
+    chat = recorded(fanfold.open("run", window=90_000))
+    assert answer(chat, "tool_output_cache", {"ref_id": nested}).endswith("Give texts and numbers.")
+
+
 def listed(target: Any) -> dict[str, Any]:
     async def main() -> dict[str, Any]:
         async with Client(target) as client:
@@ -156,6 +164,8 @@ def test_many_resources_come_in_pages() -> None:
             first = await client.list_resources()
             second = await client.list_resources(cursor=first.next_cursor)
             assert second.next_cursor is None
+            odd = await client.list_resources(cursor="²")
+            assert len(odd.resources) == len(first.resources)
             return [len(first.resources), len(second.resources)]
 
     assert asyncio.run(main()) == [101, 30]

@@ -186,6 +186,14 @@ def test_what_the_model_looks_up_again_is_a_tool_that_is_executed(watched: Watch
     assert SECRET not in watched.everything()
 
 
+def test_a_tool_that_the_model_made_up_is_not_named(watched: Watched) -> None:
+    with fanfold.open("run-42", window=9_000) as chat:
+        chat.recall(fanfold.Call("c1", "SECRET", "{}"))
+    span = watched.spans()[-1]
+    assert (span.name, span.attributes["gen_ai.tool.name"]) == ("execute_tool unknown", "unknown")
+    assert "SECRET" not in watched.everything()
+
+
 def test_contents_are_told_only_if_somebody_asks_for_them() -> None:
     for contents in (False, True):
         watched = Watched(contents=contents)

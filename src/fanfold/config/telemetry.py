@@ -18,6 +18,7 @@ from contextvars import ContextVar
 from time import perf_counter
 from typing import Any, Protocol
 
+from fanfold.core.edit import RECALL
 from fanfold.core.message import Call, Message, Result, Text, Thinking
 from fanfold.core.plan import Outcome, Trigger
 from fanfold.core.record import TokenUsage
@@ -239,9 +240,11 @@ def recall_span(session: str, call: Call) -> Iterator[list[str]]:
     if watcher is None:
         yield answer
         return
-    known = {OPERATION: "execute_tool", "gen_ai.tool.name": call.name, "gen_ai.tool.type": "function"}
+    # A name that a model made up is content, and there is no end of such names.
+    name = call.name if call.name in RECALL else "unknown"
+    known = {OPERATION: "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.type": "function"}
     named = {CONVERSATION: session, "gen_ai.tool.call.id": call.id}
-    span = watcher.start(f"execute_tool {call.name}", {**known, **named})
+    span = watcher.start(f"execute_tool {name}", {**known, **named})
     try:
         yield answer
         if watcher.contents:

@@ -24,7 +24,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from fanfold.core.errors import BadInput
+from fanfold.core.errors import BadInput, BadMessage
 from fanfold.core.ids import digest
 from fanfold.core.message import Call, Message, Thinking
 from fanfold.core.record import TokenUsage
@@ -234,15 +234,18 @@ class Adapter:
             await self.areceive(adapted, said)
         return response
 
-    def recall(self, session: str, tool: str, arguments: Mapping[str, Any]) -> str:
-        """What a recall tool answers; whatever a model asks for, it gets a text that it can act on."""
-        with self.session(session) as chat:
-            return chat.recall(Call("recall", tool, to_json(dict(arguments))))
+    def recall(self, session: str, tool: str, arguments: object) -> str:
+        """What a recall tool answers; whatever a model asks for, it gets a text that it can act on.
 
-    async def arecall(self, session: str, tool: str, arguments: Mapping[str, Any]) -> str:
+        `arguments` are what the model wrote: a text, or what the framework read from it, be it an object or not.
+        """
+        with self.session(session) as chat:
+            return chat.recall(Call("recall", tool, _as_text(arguments)))
+
+    async def arecall(self, session: str, tool: str, arguments: object) -> str:
         """The same, awaited; a search does not hold the event loop."""
         async with self.session(session) as chat:
-            return await chat.recall(Call("recall", tool, to_json(dict(arguments))))
+            return await chat.recall(Call("recall", tool, _as_text(arguments)))
 
     def warn(self, sentence: str) -> None:
         """Tell the user something in the log, once."""
@@ -275,13 +278,20 @@ class Adapter:
     def _fit(self, chat: Any, outgoing: Outgoing[M]) -> Steps[Adapted[M]]:
         """Adopt the history and write the request, as one: where somebody else came between, do it again."""
         converter = outgoing.converter
-        bodies = [converter.body(message) for message in outgoing.messages]
-        if not bodies:
-            return Adapted(outgoing=outgoing, messages=list(outgoing.messages), request=None)
+        as_it_is = Adapted(outgoing=outgoing, messages=list(outgoing.messages), request=None)
+        if not outgoing.messages:
+            return as_it_is
         most = self._reply_room(outgoing)
+        bodies = [converter.body(message) for message in outgoing.messages]
         transcript = write_transcript(converter.dialect, outgoing.system, outgoing.tools, bodies)
         for _ in range(_TRIES):
-            merged: Merged = yield partial(chat.merge, transcript)
+            try:
+                merged: Merged = yield partial(chat.merge, transcript)
+            except BadMessage as error:  # perhaps the provider takes it
+                self.warn(
+                    f"A message cannot be read, so the history is sent as it is, and not shortened: {error}"
+                )
+                return as_it_is
             request: SentRequest = yield partial(chat.request, max_tokens=most, **outgoing.params)
             if _ends_alike(request, merged):
                 return Adapted(
@@ -297,9 +307,11 @@ class Adapter:
         At most a quarter, so that a history has room beside it in a window that the user made small.
         """
         window = self._options.get("window") or outgoing.options.get("window")
-        if outgoing.max_tokens is None or window is None:
-            return outgoing.max_tokens
-        return min(outgoing.max_tokens, int(window) // 4)
+        try:  # some frameworks pass on whatever their user gave
+            most = int(outgoing.max_tokens) if outgoing.max_tokens is not None else None
+        except (TypeError, ValueError):
+            return None
+        return most if most is None or window is None else min(most, int(window) // 4)
 
     def _smaller(self, chat: Any, outgoing: Outgoing[M], error: Exception) -> Steps[Adapted[M] | None]:
         vague = isinstance(error, self._too_long) and refusal(error) is None
@@ -345,6 +357,16 @@ def as_function(tool: Function) -> dict[str, Any]:
 def names_of(tools: Sequence[Mapping[str, Any]], dialect: str = "openai.chat") -> frozenset[str]:
     """The names of the functions among some tool definitions."""
     return frozenset(function_names(dialect_named(dialect).frame((), tools), dialect))
+
+
+def _as_text(arguments: object) -> str:
+    """The arguments of a call as a model writes them; the session answers those that are no object."""
+    if isinstance(arguments, str):
+        return arguments
+    try:
+        return to_json(arguments)
+    except (TypeError, ValueError, RecursionError):  # no model wrote that, but something between did
+        return f"not JSON: {type(arguments).__name__}"
 
 
 def _laid_back(request: SentRequest, merged: Merged, outgoing: Outgoing[M]) -> list[M]:

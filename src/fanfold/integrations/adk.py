@@ -10,7 +10,7 @@ where the store is.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -135,7 +135,7 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
         """The session in which an agent's conversation is kept: look, pin, undo in it by `async with`."""
         return self._adapter.session(_name(context))
 
-    async def look_up(self, context: Any, tool: str, arguments: Mapping[str, Any]) -> str:
+    async def look_up(self, context: Any, tool: str, arguments: object) -> str:
         """What a recall tool answers."""
         return await self._adapter.arecall(_name(context), tool, arguments)
 

@@ -318,7 +318,7 @@ class FrameworkMessages:
     def _told(self, message: Message) -> Iterator[tuple[list[Content], Block]]:
         """Contents, as they are and as Anthropic has them."""
         contents = [content for content in message.contents if content.type != "usage"]
-        for content, following in zip(contents, [*contents[1:], None], strict=True):
+        for content, following in zip(contents, [*contents[1:], None], strict=False):
             if self._claude and _is_seal(content):
                 continue
             if self._claude and content.type == "text_reasoning":

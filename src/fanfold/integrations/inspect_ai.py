@@ -10,18 +10,29 @@ stay whole.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 from fanfold.core.ids import digest
-from fanfold.core.message import Call, Message, Result, Thinking
+from fanfold.core.message import Call, Message, Part, Text, Thinking, text_of
 from fanfold.dialects.registry import dialect_for
 from fanfold.dialects.tools import Function
 from fanfold.integrations.adapter import Adapter, Outgoing, session_name
 from fanfold.integrations.requirement import require
+from fanfold.integrations.telling import (
+    as_object,
+    forms,
+    medium,
+    show_contents,
+    shows_thoughts,
+    tell_arguments,
+    tell_reply,
+    tell_result,
+    unknown_content,
+)
 from fanfold.session.pool import Lease
 from fanfold.stores.store import Store
 from fanfold.text.json_text import to_json
@@ -36,8 +47,6 @@ from inspect_ai.model import (  # noqa: E402
     ChatMessageTool,
     ChatMessageUser,
     CompactionStrategy,
-    ContentImage,
-    ContentReasoning,
     ContentText,
     Model,
 )
@@ -193,7 +202,7 @@ def _outgoing(
         converter=CLAUDE if claude else CHAT,
         system="\n\n".join(message.text for message in leading),
         tools=[_function(tool) for tool in tools],
-        params=_schema(model) | (_THINKS if claude and any(map(_thoughts, messages)) else {}),
+        params=_schema(model) | (_THINKS if claude and any(map(_thinks, messages)) else {}),
         max_tokens=model.config.max_tokens,
         options={"model": model.name, "window": _window(model)},
     )
@@ -224,168 +233,81 @@ def _function(tool: ToolInfo) -> dict[str, Any]:
 # Messages
 
 
-class ChatForm:
-    """Messages of Inspect in the form of Chat Completions."""
-
-    dialect = "openai.chat"
-
-    def body(self, message: ChatMessage) -> dict[str, Any]:
-        """A message as one of Chat Completions."""
-        if isinstance(message, ChatMessageTool):
-            return {"role": "tool", "tool_call_id": message.tool_call_id or "", "content": _output(message)}
-        if not isinstance(message, ChatMessageAssistant):
-            return {"role": "user", "content": _content(message, _chat_block)}
-        thought = "\n".join(one.reasoning for one in _thoughts(message))
-        calls = [
-            {"id": id, "type": "function", "function": {"name": name, "arguments": to_json(given)}}
-            for id, name, given in _calls(message)
-        ]
-        return {
-            "role": "assistant",
-            "content": _words(message) or None,
-            **({"reasoning_content": thought} if thought else {}),
-            **({"tool_calls": calls} if calls else {}),
-        }
-
-    def build(self, shown: Message, wire: Any, was: ChatMessage | None) -> ChatMessage:
-        """A message for what is shown."""
-        return _build(shown, was)
+def tell(message: ChatMessage) -> Message:
+    """What a message says."""
+    parts = tuple(part for part, _ in _contents(message))
+    if isinstance(message, ChatMessageTool):
+        error = message.error
+        said = (Text(error.message),) if error is not None else parts
+        failed = error is not None
+        return tell_result(message.tool_call_id or "", said, failed=failed, name=message.function)
+    if not isinstance(message, ChatMessageAssistant):
+        return Message("user", parts)
+    calls = message.tool_calls or ()
+    return tell_reply(parts, [Call(one.id, one.function, tell_arguments(one.arguments)) for one in calls])
 
 
-class ClaudeForm:
-    """Messages of Inspect in the form of Anthropic's Messages, which has rules about thinking."""
-
-    dialect = "anthropic"
-    one_result = True
-
-    def body(self, message: ChatMessage) -> dict[str, Any]:
-        """A message as one of Anthropic's."""
-        if isinstance(message, ChatMessageTool):
-            block = {
-                "type": "tool_result",
-                "tool_use_id": message.tool_call_id or "",
-                "content": _output(message),
-            }
-            return {
-                "role": "user",
-                "content": [block | ({"is_error": True} if message.error is not None else {})],
-            }
-        if not isinstance(message, ChatMessageAssistant):
-            return {"role": "user", "content": _content(message, _claude_block)}
-        words = [{"type": "text", "text": text}] if (text := _words(message)) else []
-        calls = [
-            {"type": "tool_use", "id": id, "name": name, "input": given}
-            for id, name, given in _calls(message)
-        ]
-        return {"role": "assistant", "content": [*map(_claude_thought, _thoughts(message)), *words, *calls]}
-
-    def build(self, shown: Message, wire: Any, was: ChatMessage | None) -> ChatMessage:
-        """A message for what is shown."""
-        return _build(shown, was)
-
-
-CHAT, CLAUDE = ChatForm(), ClaudeForm()
-
-
-def _contents(message: ChatMessage) -> list[Any]:
-    return [ContentText(text=message.content)] if isinstance(message.content, str) else list(message.content)
-
-
-def _thoughts(message: ChatMessage) -> list[ContentReasoning]:
-    return [one for one in _contents(message) if isinstance(one, ContentReasoning)]
-
-
-def _words(message: ChatMessage) -> str:
-    """What is said in a message; what tools of the provider did and found counts, too."""
-    said = [one for one in _contents(message) if not isinstance(one, ContentReasoning)]
-    return "\n".join(filter(None, map(_block_text, said)))
-
-
-def _block_text(one: Any) -> str:
-    if isinstance(one, ContentText):
-        return str(one.text)
-    if one.type == "tool_use":
-        return f"[{one.name} {one.arguments}: {one.result}]"
-    return f"[{one.type} {digest(to_json(one.model_dump(mode='json')).encode('utf-8', 'surrogatepass'))}]"
-
-
-def _calls(message: ChatMessageAssistant) -> list[tuple[str, str, Any]]:
-    """Id, name and arguments of each call."""
-    return [(call.id, call.function, call.arguments) for call in message.tool_calls or ()]
-
-
-def _output(message: ChatMessageTool) -> str:
-    """What a tool answered; of a failure, what went wrong."""
-    return message.error.message if message.error is not None else _words(message)
-
-
-def _content(message: ChatMessage, block: Callable[[Any], Mapping[str, Any]]) -> Any:
-    return message.content if isinstance(message.content, str) else [block(one) for one in message.content]
-
-
-def _chat_block(one: Any) -> dict[str, Any]:
-    if isinstance(one, ContentImage):
-        return {"type": "image_url", "image_url": {"url": one.image}}
-    return {"type": "text", "text": _block_text(one)}
-
-
-def _claude_block(one: Any) -> dict[str, Any]:
-    if not isinstance(one, ContentImage):
-        return {"type": "text", "text": _block_text(one)}
-    if not one.image.startswith("data:"):
-        return {"type": "image", "source": {"type": "url", "url": one.image}}
-    media, _, data = one.image.removeprefix("data:").partition(";base64,")
-    return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
-
-
-def _claude_thought(one: ContentReasoning) -> dict[str, Any]:
-    if one.redacted:
-        return {"type": "redacted_thinking", "data": one.reasoning}
-    return {"type": "thinking", "thinking": one.reasoning, "signature": one.signature or ""}
-
-
-def _build(shown: Message, was: ChatMessage | None) -> ChatMessage:
+def build(shown: Message, was: ChatMessage | None) -> ChatMessage:
     """A message for what is shown: a copy of the framework's own with another id, or a new one."""
-    result = next((part for part in shown.parts if isinstance(part, Result)), None)
     if shown.role == "assistant":
         return _reply(shown, was if isinstance(was, ChatMessageAssistant) else None)
-    if result is None:
-        return _prompt(shown.text, was)
+    if not shown.results:
+        return _change(was, content=_show(shown.parts, was)) if was else ChatMessageUser(content=shown.text)
+    result = shown.results[0]
     if not isinstance(was, ChatMessageTool):
         return ChatMessageTool(content=result.text, tool_call_id=result.call, function=result.name)
     error = replace(was.error, message=result.text) if was.error is not None else None
-    return _changed(was, content=result.text, error=error)
+    return _change(was, content=_show(result.parts, was), error=error)
 
 
-def _changed(was: ChatMessage, **changes: Any) -> ChatMessage:
+CHAT, CLAUDE = forms(tell, build)
+
+
+def _contents(message: ChatMessage) -> list[tuple[Part, Any]]:
+    """The contents of a message, with what each says."""
+    if isinstance(message.content, str):
+        return [(Text(message.content), ContentText(text=message.content))] if message.content else []
+    return [(_part(one), one) for one in message.content]
+
+
+def _thinks(message: ChatMessage) -> bool:
+    return shows_thoughts(part for part, _ in _contents(message))
+
+
+def _part(one: Any) -> Part:
+    match one.type:
+        case "text":
+            return Text(str(one.text))
+        case "reasoning":
+            sealed = one.reasoning if one.redacted else one.signature
+            return Thinking("" if one.redacted else one.reasoning, sealed or None)
+        case "tool_use":  # what tools of the provider did and found
+            return Text(f"[{one.name} {one.arguments}: {one.result}]")
+        case "image":
+            return medium("image/*", url=one.image)
+        case "audio" | "video":
+            return medium(f"{one.type}/{one.format}", url=getattr(one, one.type))
+        case "document":
+            return medium(one.mime_type or None, url=one.document, name=one.filename or None)
+    return unknown_content(one.model_dump(mode="json"))
+
+
+def _show(parts: Sequence[Part], was: ChatMessage) -> Any:
+    """What is shown of a message's content: a text, or contents where there is more than words in it."""
+    items = show_contents(parts, _contents(was))
+    shown = [ContentText(text=text_of(one)) if isinstance(one, Part) else one for one in items]
+    return "\n".join(one.text for one in shown) if all(one.type == "text" for one in shown) else shown
+
+
+def _change(was: ChatMessage, **changes: Any) -> ChatMessage:
     return was.model_copy(update={"id": uuid4().hex, **changes})
-
-
-def _prompt(text: str, was: ChatMessage | None) -> ChatMessage:
-    """What a person says, in other words; pictures stay beside them."""
-    if was is None:
-        return ChatMessageUser(content=text)
-    rest = [one for one in _contents(was) if not isinstance(one, ContentText)]
-    return _changed(was, content=[ContentText(text=text), *rest] if rest else text)
 
 
 def _reply(shown: Message, was: ChatMessageAssistant | None) -> ChatMessage:
     """A reply with other words or arguments; thoughts that are not shown any more are left out."""
-    calls = [part for part in shown.parts if isinstance(part, Call)]
+    given = {call.id: as_object(call.raw) for call in shown.calls}
     if was is None:
-        made = [ToolCall(id=one.id, function=one.name, arguments=one.args) for one in calls]
+        made = [ToolCall(id=one.id, function=one.name, arguments=given[one.id]) for one in shown.calls]
         return ChatMessageAssistant(content=shown.text, tool_calls=made or None)
-    given = {call.id: call.args for call in calls}
     kept = [replace(one, arguments=given.get(one.id, one.arguments)) for one in was.tool_calls or ()]
-    content = list(_shown_contents(shown, was))
-    return _changed(was, content=content, tool_calls=kept or None)
-
-
-def _shown_contents(shown: Message, was: ChatMessageAssistant) -> Iterator[Any]:
-    thinks = any(isinstance(part, Thinking) and part != Thinking() for part in shown.parts)
-    own = _contents(was)
-    yield from (one for one in own if isinstance(one, ContentReasoning) and thinks)
-    if shown.text == _words(was):
-        yield from (one for one in own if not isinstance(one, ContentReasoning))
-    else:
-        yield ContentText(text=shown.text)
+    return _change(was, content=_show(shown.parts, was), tool_calls=kept or None)

@@ -13,8 +13,10 @@ from itertools import takewhile
 from typing import Any
 
 from fanfold.core.edit import RECALL
-from fanfold.core.message import Call, Message, Result, Text, Thinking
+from fanfold.core.message import Call, Document, Message, Part, Text, Thinking, text_of
 from fanfold.core.record import TokenUsage
+from fanfold.dialects.anthropic.read import part as read_claude
+from fanfold.dialects.chat.read import read_block as read_chat
 from fanfold.dialects.registry import dialect_for
 from fanfold.dialects.tools import Function
 from fanfold.integrations.adapter import (
@@ -27,6 +29,17 @@ from fanfold.integrations.adapter import (
     session_name,
 )
 from fanfold.integrations.requirement import require
+from fanfold.integrations.telling import (
+    ToldForm,
+    as_object,
+    forms,
+    medium,
+    show_contents,
+    tell_arguments,
+    tell_reply,
+    tell_result,
+    unknown_content,
+)
 from fanfold.session.pool import Lease
 from fanfold.stores.store import Store
 from fanfold.text.json_text import to_json
@@ -44,7 +57,6 @@ from langchain_core.messages import (  # noqa: E402
     HumanMessage,
     SystemMessage,
     ToolMessage,
-    convert_to_openai_messages,
 )
 from langchain_core.tools import BaseTool, StructuredTool  # noqa: E402
 from langchain_core.utils.function_calling import convert_to_openai_tool  # noqa: E402
@@ -52,7 +64,6 @@ from langgraph.config import get_config  # noqa: E402
 
 SUMMARIZER = "SummarizationMiddleware"
 """The name of the summariser in deepagents: a middleware of this name takes its place."""
-_THOUGHTS = ("thinking", "redacted_thinking", "reasoning")
 _CALLS = ("tool_use", "tool_call", "function_call", "input_json_delta", "tool_call_chunk")
 _SUMMARIZER = (
     "LangChain's summariser is active beside fanfold, and both shorten the history. "
@@ -119,15 +130,12 @@ class FanfoldMiddleware(AgentMiddleware):  # type: ignore[misc, unused-ignore]
                 self._adapter.warn(_EDITOR)
         model = request.model
         converter = converter_for(model)
-        system = request.system_message.content if request.system_message is not None else None
-        if isinstance(system, list):
-            system = _openai_content(request.system_message) if converter is CHAT else system
         leading = _leading(request.messages)
         return Outgoing(
             session=_session(request.state, request.runtime),
             messages=request.messages[len(leading) :],
             converter=converter,
-            system=_with_words(system, [str(message.text) for message in leading]),
+            system="\n\n".join(_prompts(request.system_message, leading)) or None,
             tools=[as_dict(tool) for tool in _offered(request.tools)],
             params={**_schema(request.response_format), **_thinking(model)},
             max_tokens=getattr(model, "max_tokens", None),
@@ -135,17 +143,17 @@ class FanfoldMiddleware(AgentMiddleware):  # type: ignore[misc, unused-ignore]
         )
 
     def _recall_tool(self, tool: Function) -> BaseTool:
-        def look_up(runtime: ToolRuntime, **arguments: Any) -> str:
+        def look_up(*, runtime: ToolRuntime, **arguments: Any) -> str:
             name = _session(runtime.state, runtime)
             return self._adapter.recall(name, tool.name, arguments)
 
-        async def alook_up(runtime: ToolRuntime, **arguments: Any) -> str:
+        async def alook_up(*, runtime: ToolRuntime, **arguments: Any) -> str:
             name = _session(runtime.state, runtime)
             return await self._adapter.arecall(name, tool.name, arguments)
 
         # Without types as texts: LangGraph looks at them to see what it has to hand in.
         look_up.__annotations__ = alook_up.__annotations__ = {"runtime": ToolRuntime}
-        return StructuredTool.from_function(
+        return LookUp.from_function(
             look_up,
             alook_up,
             name=tool.name,
@@ -153,6 +161,16 @@ class FanfoldMiddleware(AgentMiddleware):  # type: ignore[misc, unused-ignore]
             args_schema=tool.schema,
             infer_schema=False,
         )
+
+
+class LookUp(StructuredTool):  # type: ignore[misc, unused-ignore]
+    """A recall tool: a model may call its arguments anything, `self` too, and is answered."""
+
+    def _run(self, /, **arguments: Any) -> Any:
+        return self.func(**arguments) if self.func is not None else None
+
+    async def _arun(self, /, **arguments: Any) -> Any:
+        return await self.coroutine(**arguments) if self.coroutine is not None else None
 
 
 def _overridden(request: ModelRequest, adapted: Adapted[BaseMessage]) -> ModelRequest:
@@ -170,11 +188,9 @@ def _leading(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     return list(takewhile(lambda message: isinstance(message, SystemMessage), messages))
 
 
-def _with_words(system: Any, more: Sequence[str]) -> Any:
-    """A system prompt with more words behind it."""
-    if isinstance(system, list):
-        return [*system, *({"type": "text", "text": text} for text in more)]
-    return "\n\n".join([*([system] if system else ()), *more]) or None
+def _prompts(system: SystemMessage | None, leading: Sequence[BaseMessage]) -> list[str]:
+    """The words of the system prompt."""
+    return [str(message.text) for message in (*([system] if system is not None else ()), *leading)]
 
 
 def _heard(response: Any) -> Heard[BaseMessage] | None:
@@ -279,74 +295,36 @@ def _thinking(model: Any) -> dict[str, Any]:
 # Messages
 
 
-class Chat:
-    """Messages of LangChain in the form of Chat Completions."""
-
-    dialect = "openai.chat"
-
-    def body(self, message: BaseMessage) -> dict[str, Any]:
-        """A message as a chat message."""
-        if isinstance(message, ToolMessage):
-            return {"role": "tool", "tool_call_id": message.tool_call_id, "content": _openai_content(message)}
-        if isinstance(message, AIMessage):
-            calls = [
-                {"id": id, "type": "function", "function": {"name": name, "arguments": raw}}
-                for id, name, raw in _calls(message)
-            ]
-            thought = "".join(map(_thought_text, _thoughts(message)))
-            return {
-                "role": "assistant",
-                "content": _openai_content(message) or None,
-                **({"reasoning_content": thought} if thought else {}),
-                **({"tool_calls": calls} if calls else {}),
-            }
-        role = "system" if isinstance(message, SystemMessage) else "user"
-        return {"role": role, "content": _openai_content(message)}
-
-    def build(self, shown: Message, wire: Any, was: BaseMessage | None) -> BaseMessage:
-        """A message for what is shown."""
-        return _build(shown, was)
+def tell(message: BaseMessage) -> Message:
+    """What a message says."""
+    parts = tuple(part for part, _ in _contents(message))
+    if isinstance(message, ToolMessage):
+        failed = message.status == "error"
+        return tell_result(message.tool_call_id, parts, failed=failed, name=message.name)
+    if isinstance(message, AIMessage):
+        return tell_reply(parts, _calls(message))
+    return Message("system" if isinstance(message, SystemMessage) else "user", parts)
 
 
-class Claude:
-    """Messages of LangChain in the form of Anthropic's Messages, which has rules about thinking."""
-
-    dialect = "anthropic"
-    one_result = True
-
-    def body(self, message: BaseMessage) -> dict[str, Any]:
-        """A message as one of Anthropic's."""
-        if isinstance(message, ToolMessage):
-            block = {
-                "type": "tool_result",
-                "tool_use_id": message.tool_call_id,
-                "content": _claude_content(message),
-            }
-            return {
-                "role": "user",
-                "content": [block | ({"is_error": True} if message.status == "error" else {})],
-            }
-        if isinstance(message, AIMessage):
-            calls = [
-                {"type": "tool_use", "id": id, "name": name, "input": _arguments(message, id)}
-                for id, name, _ in _calls(message)
-            ]
-            thoughts = list(map(_claude_thought, _thoughts(message)))
-            said = _claude_content(message)
-            words = [{"type": "text", "text": said}] if isinstance(said, str) and said else said or []
-            return {"role": "assistant", "content": [*thoughts, *words, *calls]}
-        role = "system" if isinstance(message, SystemMessage) else "user"
-        return {"role": role, "content": _claude_content(message)}
-
-    def build(self, shown: Message, wire: Any, was: BaseMessage | None) -> BaseMessage:
-        """A message for what is shown."""
-        return _build(shown, was)
+def build(shown: Message, was: BaseMessage | None) -> BaseMessage:
+    """A message for what is shown: a copy of the framework's own with other words, or a new one without an id."""
+    if shown.results:
+        result = shown.results[0]
+        if isinstance(was, ToolMessage):
+            return was.model_copy(update={"content": _show(result.parts, was), "artifact": None})
+        status = "error" if result.error else "success"
+        return ToolMessage(content=result.text, tool_call_id=result.call, name=result.name, status=status)
+    if shown.role == "assistant":
+        return _reply(shown, was if isinstance(was, AIMessage) else None)
+    if was is not None:
+        return was.model_copy(update={"content": _show(shown.parts, was)})
+    return (SystemMessage if shown.role == "system" else HumanMessage)(content=shown.text)
 
 
-CHAT, CLAUDE = Chat(), Claude()
+CHAT, CLAUDE = forms(tell, build)
 
 
-def converter_for(model: Any) -> Chat | Claude:
+def converter_for(model: Any) -> ToldForm[BaseMessage]:
     """How the messages of a model are told: Anthropic's rules on thinking bind what may be left out."""
     # Every chat model of LangChain has to define `_llm_type`; no public name tells whose API a model speaks.
     kind = getattr(model, "_llm_type", "")
@@ -354,135 +332,94 @@ def converter_for(model: Any) -> Chat | Claude:
     return CLAUDE if named or kind == "anthropic-chat" else CHAT
 
 
-def _calls(message: AIMessage) -> list[tuple[str, str, str]]:
+def _calls(message: AIMessage) -> list[Call]:
     """The calls of a reply, those with arguments that are no JSON too: their ids must stay paired."""
-    made = [(call["id"] or "", call["name"], to_json(call["args"])) for call in message.tool_calls]
+    made = [Call(call["id"] or "", call["name"], tell_arguments(call["args"])) for call in message.tool_calls]
     wrong = [
-        (call.get("id") or "", call.get("name") or "unknown", call.get("args") or "")
+        Call(call.get("id") or "", call.get("name") or "unknown", call.get("args") or "")
         for call in message.invalid_tool_calls
     ]
     return [*made, *wrong]
 
 
-def _arguments(message: AIMessage, id: str) -> dict[str, Any]:
-    return next((dict(call["args"]) for call in message.tool_calls if call["id"] == id), {})
+def _contents(message: BaseMessage) -> list[tuple[Part, dict[str, Any]]]:
+    """The blocks of a message with what each says, but for calls, which are told elsewhere."""
+    content = [message.content] if isinstance(message.content, str) else message.content
+    blocks = [
+        {"type": "text", "text": block} if isinstance(block, str) else block for block in content if block
+    ]
+    return [(_part(block), block) for block in blocks if block.get("type") not in _CALLS]
 
 
-def _blocks(message: BaseMessage) -> list[dict[str, Any]]:
-    if isinstance(message.content, str):
-        return []
-    return [{"type": "text", "text": block} if isinstance(block, str) else block for block in message.content]
-
-
-def _thoughts(message: BaseMessage) -> list[dict[str, Any]]:
-    return [block for block in _blocks(message) if block.get("type") in _THOUGHTS]
+def _part(block: dict[str, Any]) -> Part:
+    """What a block says: one of LangChain's own, or of a provider's."""
+    match block:
+        case {"type": "text"}:
+            return Text(str(block.get("text", "")))
+        case {"type": "redacted_thinking"}:
+            return Thinking("", str(block.get("data", "")))
+        case {"type": "thinking" | "reasoning"}:
+            signature = block.get("signature") or (block.get("extras") or {}).get("signature")
+            return Thinking(_thought_text(block), signature or None)
+        case {"type": "text-plain", "text": str(text)}:
+            return Document("text/plain", text=text)
+        case {"type": "image_url", "image_url": {"url": str(url)} | str(url)}:
+            return medium("image/*", url=url)
+        case {"type": "image" | "document", "source": dict()}:
+            return read_claude(block)
+        case {"type": "file", "file": dict()}:
+            return read_chat(block)
+        case {"type": "image" | "file" | "audio" | "video" | "media" as kind}:
+            usual = {"image": "image/png", "file": "application/pdf"}.get(kind, f"{kind}/unknown")
+            data, address = block.get("base64") or block.get("data"), block.get("url")
+            if isinstance(data, str) or isinstance(address, str):
+                return medium(block.get("mime_type") or usual, data, address, block.get("filename"))
+    return unknown_content(block)
 
 
 def _thought_text(block: dict[str, Any]) -> str:
     text = block.get("thinking") or block.get("reasoning")
     if text is None:
-        text = "".join(str(part.get("text", "")) for part in block.get("summary") or ())
+        pieces = block.get("summary") or ()
+        text = "".join(str(piece.get("text", "") if isinstance(piece, dict) else piece) for piece in pieces)
     return str(text)
 
 
-def _claude_thought(block: dict[str, Any]) -> dict[str, Any]:
-    if block.get("type") == "redacted_thinking":
-        return {"type": "redacted_thinking", "data": block.get("data", "")}
-    signature = block.get("signature") or (block.get("extras") or {}).get("signature")
-    return {"type": "thinking", "thinking": _thought_text(block), "signature": signature or ""}
-
-
-def _words(message: BaseMessage) -> list[dict[str, Any]]:
-    """The content without thoughts and calls, which are told elsewhere."""
-    return [block for block in _blocks(message) if block.get("type") not in (*_THOUGHTS, *_CALLS)]
-
-
-def _openai_content(message: BaseMessage | None) -> Any:
-    if message is None or isinstance(message.content, str):
-        return message.content if message is not None else None
-    words = _words(message)
-    if all(block.get("type") == "text" for block in words):
-        return [{"type": "text", "text": block.get("text", "")} for block in words]
-    told = convert_to_openai_messages(HumanMessage(content=words), text_format="block")
-    return told["content"] if isinstance(told, dict) else told
-
-
-def _claude_content(message: BaseMessage) -> Any:
-    if isinstance(message.content, str):
-        return message.content
-    return [_claude_block(block) for block in _words(message)]
-
-
-def _claude_block(block: dict[str, Any]) -> dict[str, Any]:
-    match block:
-        case {"type": "text"}:
-            return {"type": "text", "text": block.get("text", "")}
-        case {"type": "image", "base64": str(data)} | {
-            "type": "image",
-            "source_type": "base64",
-            "data": str(data),
-        }:
-            media = block.get("mime_type") or "image/png"
-            return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
-        case {"type": "image", "url": str(url)}:
-            return {"type": "image", "source": {"type": "url", "url": url}}
-        case {"type": "image_url", "image_url": {"url": str(url)}} if not url.startswith("data:"):
-            return {"type": "image", "source": {"type": "url", "url": url}}
-        case {"type": "image_url", "image_url": {"url": str(url)}}:
-            media, _, data = url.removeprefix("data:").partition(";base64,")
-            return {"type": "image", "source": {"type": "base64", "media_type": media, "data": data}}
-        case _:
-            return block
-
-
-def _build(shown: Message, was: BaseMessage | None) -> BaseMessage:
-    """A message for what is shown: a copy of the framework's own with other words, or a new one without an id."""
-    results = [part for part in shown.parts if isinstance(part, Result)]
-    if results:
-        text = results[0].text
-        if isinstance(was, ToolMessage):
-            return was.model_copy(update={"content": _with_text(was, text), "artifact": None})
-        status = "error" if results[0].error else "success"
-        return ToolMessage(content=text, tool_call_id=results[0].call, name=results[0].name, status=status)
-    if shown.role == "assistant":
-        return _reply(shown, was if isinstance(was, AIMessage) else None)
-    kind = SystemMessage if shown.role == "system" else HumanMessage
-    return (
-        was.model_copy(update={"content": _with_text(was, shown.text)}) if was else kind(content=shown.text)
-    )
-
-
-def _with_text(was: BaseMessage, text: str) -> Any:
-    """Another text, with what is no text of the message beside it."""
-    others = [block for block in _blocks(was) if block.get("type") != "text"]
-    return [{"type": "text", "text": text}, *others] if others else text
+def _show(parts: Sequence[Part], was: BaseMessage) -> Any:
+    """What is shown of a message's content: a text, or blocks where there is more than words in it."""
+    items = show_contents(parts, _contents(was))
+    blocks = [one if isinstance(one, dict) else {"type": "text", "text": text_of(one)} for one in items]
+    if all(block.get("type") == "text" for block in blocks):
+        return "\n".join(str(block.get("text", "")) for block in blocks)
+    return blocks
 
 
 def _reply(shown: Message, was: AIMessage | None) -> AIMessage:
     """A reply with other words or arguments; thoughts that are not shown any more are left out."""
+    known = None if was is None else {call["id"] for call in was.tool_calls}
     calls = [
-        {"type": "tool_call", "id": part.id, "name": part.name, "args": part.args}
-        for part in shown.parts
-        if isinstance(part, Call) and (was is None or part.id in {call["id"] for call in was.tool_calls})
+        {"type": "tool_call", "id": part.id, "name": part.name, "args": as_object(part.raw)}
+        for part in shown.calls
+        if known is None or part.id in known
     ]
     if was is None:
         return AIMessage(content=shown.text, tool_calls=calls)
-    thinks = any(isinstance(part, Thinking) and part != Thinking() for part in shown.parts)
-    kept = [block for block in _blocks(was) if thinks or block.get("type") not in _THOUGHTS]
-    kept = [_with_arguments(block, calls) for block in kept if block.get("type") != "text"]
-    words = [{"type": "text", "text": part.text} for part in shown.parts if isinstance(part, Text)]
-    thoughts = [block for block in kept if block.get("type") in _THOUGHTS]
-    others = [block for block in kept if block.get("type") not in _THOUGHTS]
-    content = [*thoughts, *words, *others] if kept else shown.text
+    content, own = _show(shown.parts, was), was.content if isinstance(was.content, list) else []
+    beside = [
+        _with_arguments(one, calls) for one in own if isinstance(one, dict) and one.get("type") in _CALLS
+    ]
+    if beside and isinstance(content, str):
+        content = [{"type": "text", "text": content}] if content else []
     extra = {key: value for key, value in was.additional_kwargs.items() if key != "tool_calls"}
-    return was.model_copy(update={"content": content, "tool_calls": calls, "additional_kwargs": extra})
+    changed = {"content": [*content, *beside] if beside else content, "tool_calls": calls}
+    return was.model_copy(update={**changed, "additional_kwargs": extra})
 
 
 def _with_arguments(block: dict[str, Any], calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A call among the blocks of a content, with the arguments that are shown of it."""
     id = block.get("call_id") or block.get("id")
     found = next((call for call in calls if call["id"] == id), None)
-    if found is None or block.get("type") not in _CALLS:
+    if found is None:
         return block
     if block["type"] == "function_call":
         return {**block, "arguments": to_json(found["args"])}

@@ -13,7 +13,7 @@ import copy
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from itertools import count
+from itertools import count, takewhile
 from typing import Any
 
 import msgspec
@@ -22,6 +22,7 @@ from fanfold.core.edit import RECALL
 from fanfold.core.ids import digest
 from fanfold.core.message import Call, Message
 from fanfold.core.record import TokenUsage
+from fanfold.dialects.chat.rules import is_part
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.registry import dialect_named
 from fanfold.dialects.tools import write as write_tools
@@ -35,13 +36,15 @@ from fanfold.integrations.adapter import (
     session_name,
 )
 from fanfold.integrations.requirement import require
+from fanfold.integrations.telling import as_foreign, from_foreign
 from fanfold.session.pool import Lease
 from fanfold.stores.store import Store
 from fanfold.tokens.usage import billed_usage
 
 require("litellm", "1.91", "litellm")
 
-from litellm.exceptions import ContextWindowExceededError  # noqa: E402 the right version is there
+from litellm import get_llm_provider  # noqa: E402 the right version is there
+from litellm.exceptions import ContextWindowExceededError  # noqa: E402
 from litellm.integrations.custom_logger import CustomLogger  # noqa: E402
 from litellm.types.integrations.custom_logger import (  # noqa: E402
     AgenticLoopPlan,
@@ -202,7 +205,7 @@ class FanfoldLogger(CustomLogger):  # type: ignore[misc, unused-ignore]
         return leading, Outgoing(
             session=_session(kwargs, messages),
             messages=messages,
-            converter=CONVERTERS[dialect],
+            converter=_converter(kwargs, dialect),
             system=system,
             tools=tools,
             params=_settings(kwargs, dialect),
@@ -249,7 +252,7 @@ class WireMessages:
 
     def body(self, message: Body) -> dict[str, Any]:
         """A message as it is."""
-        return message if isinstance(message, dict) else message.model_dump(exclude_none=True)
+        return message if isinstance(message, dict) else _plain(message)
 
     def build(self, shown: Message, wire: Any, was: Body | None) -> Body:
         """A message as the dialect writes it."""
@@ -257,7 +260,45 @@ class WireMessages:
         return made
 
 
+class TranslatedMessages(WireMessages):
+    """Chat messages for a provider with an API of its own, for which LiteLLM translates them.
+
+    What OpenAI's rules say about contents does not bind them: a picture in a result is a picture.
+    """
+
+    def body(self, message: Body) -> dict[str, Any]:
+        """A message in which no content is against a rule."""
+        body = super().body(message)
+        content, role = body.get("content"), str(body.get("role"))
+        if not isinstance(content, list) or not all(isinstance(block, dict) for block in content):
+            return body
+        return {**body, "content": [one if is_part(one, role) else as_foreign(one) for one in content]}
+
+    def build(self, shown: Message, wire: Any, was: Body | None) -> Body:
+        """A message with the contents as LiteLLM knows them."""
+        made = super().build(shown, wire, was)
+        if isinstance(made.get("content"), list):
+            made["content"] = list(map(from_foreign, made["content"]))
+        return made
+
+
 CONVERTERS = {name: WireMessages(name) for name in ("openai.chat", "anthropic")}
+TRANSLATED = TranslatedMessages("openai.chat")
+
+
+def _converter(kwargs: Mapping[str, Any], dialect: str) -> WireMessages:
+    """How messages are told, by who gets them."""
+    if dialect == "openai.chat" and _provider(kwargs) not in ("openai", "azure"):
+        return TRANSLATED
+    return CONVERTERS[dialect]
+
+
+def _provider(kwargs: Mapping[str, Any]) -> str:
+    named = kwargs.get("custom_llm_provider")
+    try:
+        return str(named or get_llm_provider(str(kwargs.get("model") or ""))[1])
+    except Exception:  # LiteLLM does not know the model, and says so itself
+        return "openai"
 
 
 def _settings(kwargs: Mapping[str, Any], dialect: str) -> dict[str, Any]:
@@ -292,20 +333,20 @@ def _session(kwargs: Mapping[str, Any], messages: Sequence[Body]) -> str:
 
 def _leading(messages: Sequence[Body], dialect: str) -> list[Body]:
     """The system prompt in front of chat messages."""
-    count = 0
-    while (
-        dialect == "openai.chat"
-        and count < len(messages)
-        and messages[count].get("role") in ("system", "developer")
-    ):
-        count += 1
-    return list(messages[:count])
+    if dialect != "openai.chat":
+        return []
+    return list(takewhile(lambda message: _plain(message).get("role") in ("system", "developer"), messages))
 
 
 def _system(leading: Sequence[Body]) -> Any:
-    if len(leading) == 1:
-        return leading[0].get("content")
-    return "\n\n".join(str(body.get("content")) for body in leading) or None
+    contents = [_plain(message).get("content") for message in leading]
+    return contents[0] if len(contents) == 1 else "\n\n".join(map(str, contents)) or None
+
+
+def _plain(message: Any) -> Body:
+    """A message as a dict; LiteLLM takes objects of SDKs, too."""
+    plain: Body = message.model_dump(exclude_none=True) if hasattr(message, "model_dump") else message
+    return plain if isinstance(plain, dict) else {}
 
 
 def _leave_out_recall(response: Any) -> None:

@@ -9,21 +9,30 @@ of the agent stay whole.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 from fanfold.core.ids import digest
-from fanfold.core.message import Call, Message, Result, Thinking
+from fanfold.core.message import Call, Message, Part, Text, Thinking, text_of
 from fanfold.core.record import TokenUsage
 from fanfold.dialects.registry import dialect_for
 from fanfold.dialects.tools import Function
 from fanfold.integrations.adapter import Adapted, Adapter, Heard, Outgoing, name_by_content, session_name
 from fanfold.integrations.requirement import require
+from fanfold.integrations.telling import (
+    as_object,
+    forms,
+    medium,
+    show_contents,
+    tell_arguments,
+    tell_reply,
+    tell_result,
+    unknown_content,
+)
 from fanfold.session.pool import Lease
 from fanfold.stores.store import Store
-from fanfold.text.json_text import from_json, to_json
 from fanfold.tokens.usage import usage_of
 
 require("llama-index-core", "0.14", "llama-index")
@@ -301,86 +310,67 @@ def _heard(response: ChatResponse) -> Heard[ChatMessage]:
 # Messages
 
 
-class ChatBlocks:
-    """Messages of LlamaIndex in the form of Chat Completions."""
-
-    dialect = "openai.chat"
-
-    def body(self, message: ChatMessage) -> dict[str, Any]:
-        """A message as one of Chat Completions."""
-        if _answers(message) is not None:
-            return {"role": "tool", "tool_call_id": _answers(message), "content": _words(message)}
-        if message.role != "assistant":
-            return {"role": "user", "content": _content(message, _chat_block)}
-        thought = "\n".join(block.content or "" for block in _thoughts(message))
-        calls = [
-            {"id": call.tool_call_id or "", "type": "function", "function": {"name": call.tool_name, "arguments": raw}}
-            for call, raw in _calls(message)
-        ]  # fmt: skip
-        return {
-            "role": "assistant",
-            "content": _words(message) or None,
-            **({"reasoning_content": thought} if thought else {}),
-            **({"tool_calls": calls} if calls else {}),
-        }
-
-    def build(self, shown: Message, wire: Any, was: ChatMessage | None) -> ChatMessage:
-        """A message for what is shown."""
-        return _build(shown, was)
+def tell(message: ChatMessage) -> Message:
+    """What a message says."""
+    parts = tuple(part for part, _ in _contents(message))
+    if message.role == "tool":
+        beside = message.additional_kwargs
+        return tell_result(str(beside.get("tool_call_id") or ""), parts, name=beside.get("name"))
+    if message.role != "assistant":
+        return Message("user", parts)
+    calls = _calls(message)
+    told = [Call(one.tool_call_id or "", one.tool_name, tell_arguments(one.tool_kwargs)) for one in calls]
+    return tell_reply(parts, told)
 
 
-class ClaudeBlocks:
-    """Messages of LlamaIndex in the form of Anthropic's Messages, which has rules about thinking."""
-
-    dialect = "anthropic"
-    one_result = True
-
-    def body(self, message: ChatMessage) -> dict[str, Any]:
-        """A message as one of Anthropic's."""
-        answered = _answers(message)
-        if answered is not None:
-            block = {"type": "tool_result", "tool_use_id": answered, "content": _words(message)}
-            return {"role": "user", "content": [block]}
-        if message.role != "assistant":
-            return {"role": "user", "content": _content(message, _claude_block)}
-        words = [{"type": "text", "text": text}] if (text := _words(message)) else []
-        calls = [
-            {"type": "tool_use", "id": call.tool_call_id or "", "name": call.tool_name, "input": _object(raw)}
-            for call, raw in _calls(message)
-        ]
-        return {"role": "assistant", "content": [*map(_claude_thought, _thoughts(message)), *words, *calls]}
-
-    def build(self, shown: Message, wire: Any, was: ChatMessage | None) -> ChatMessage:
-        """A message for what is shown."""
-        return _build(shown, was)
+def build(shown: Message, was: ChatMessage | None) -> ChatMessage:
+    """A message for what is shown: a copy of the framework's own with other words, or a new one."""
+    kept = dict(was.additional_kwargs) if was is not None else {}
+    if shown.role == "assistant":
+        kept.pop("tool_calls", None)  # the same calls once more, as they were
+        blocks = [*_show(shown.parts, was), *_show_calls(shown, was)]
+        return ChatMessage(role="assistant", blocks=blocks, additional_kwargs=kept)
+    if shown.results:
+        result = shown.results[0]
+        given = kept or {"tool_call_id": result.call}
+        return ChatMessage(role="tool", blocks=_show(result.parts, was), additional_kwargs=given)
+    return ChatMessage(role="user", blocks=_show(shown.parts, was))
 
 
-CHAT, CLAUDE = ChatBlocks(), ClaudeBlocks()
-_APART = (ThinkingBlock, ToolCallBlock)
+CHAT, CLAUDE = forms(tell, build)
 
 
-def _answers(message: ChatMessage) -> str | None:
-    """The call that a message answers."""
-    return str(message.additional_kwargs.get("tool_call_id") or "") if message.role == "tool" else None
+def _contents(message: ChatMessage) -> list[tuple[Part, Any]]:
+    """The blocks of a message with what each says, but for calls."""
+    return [(_part(block), block) for block in message.blocks if not isinstance(block, ToolCallBlock)]
 
 
-def _words(message: ChatMessage) -> str:
-    return "\n".join(_block_text(block) for block in message.blocks if not isinstance(block, _APART))
+def _part(block: Any) -> Part:
+    if isinstance(block, TextBlock):
+        return Text(str(block.text))
+    if isinstance(block, ThinkingBlock):
+        return Thinking(block.content or "", block.additional_information.get("signature") or None)
+    data, media = _data(block), getattr(block, f"{block.block_type}_mimetype", None)
+    if data or getattr(block, "url", None):
+        usual = {"image": "image/png", "document": None}.get(block.block_type, f"{block.block_type}/unknown")
+        return medium(media or usual, data, str(block.url) if block.url else None)
+    return unknown_content(
+        {"kind": block.block_type, "id": digest(repr(block).encode("utf-8", "surrogatepass"))}
+    )
 
 
-def _thoughts(message: ChatMessage) -> list[ThinkingBlock]:
-    return [block for block in message.blocks if isinstance(block, ThinkingBlock)]
+def _data(block: Any) -> str | None:
+    """The bytes of a picture, sound, film or file in base64, which is how LlamaIndex holds them."""
+    if isinstance(block, ImageBlock) and not block.url:
+        return str(block.resolve_image(as_base64=True).read().decode())
+    held = getattr(block, "data" if block.block_type == "document" else block.block_type, None)
+    return held.decode() if isinstance(held, bytes) else None
 
 
-def _calls(message: ChatMessage) -> list[tuple[ToolCallBlock, str]]:
-    """The calls, each with its arguments as a text; older LLMs have them beside the blocks."""
+def _calls(message: ChatMessage) -> list[ToolCallBlock]:
+    """The calls; older LLMs have them beside the blocks."""
     calls = [block for block in message.blocks if isinstance(block, ToolCallBlock)]
-    if not calls:
-        calls = [_older(call) for call in message.additional_kwargs.get("tool_calls") or ()]
-    return [
-        (call, call.tool_kwargs if isinstance(call.tool_kwargs, str) else to_json(call.tool_kwargs))
-        for call in calls
-    ]
+    return calls or [_older(call) for call in message.additional_kwargs.get("tool_calls") or ()]
 
 
 def _older(call: Any) -> ToolCallBlock:
@@ -392,85 +382,19 @@ def _older(call: Any) -> ToolCallBlock:
     )
 
 
-def _object(raw: str) -> Any:
-    """Arguments as an object; those that are none stay what the model wrote."""
-    read = from_json(raw)
-    return read if isinstance(read, dict) else {"raw": raw} if raw else {}
+def _show(parts: Sequence[Part], was: ChatMessage | None) -> list[Any]:
+    """The blocks for what is shown, but for calls."""
+    items = show_contents(parts, _contents(was) if was is not None else ())
+    return [TextBlock(text=text_of(one)) if isinstance(one, Part) else one for one in items]
 
 
-def _content(message: ChatMessage, tell: Callable[[Any], dict[str, Any]]) -> Any:
-    if all(isinstance(block, TextBlock) for block in message.blocks):
-        return message.content or ""
-    return [tell(block) for block in message.blocks]
-
-
-def _block_text(block: Any) -> str:
-    if isinstance(block, TextBlock):
-        return str(block.text)
-    return f"[{block.block_type} {digest(repr(block).encode('utf-8', 'surrogatepass'))}]"
-
-
-def _chat_block(block: Any) -> dict[str, Any]:
-    if not isinstance(block, ImageBlock):
-        return {"type": "text", "text": _block_text(block)}
-    if block.url:
-        return {"type": "image_url", "image_url": {"url": str(block.url)}}
-    return {
-        "type": "image_url",
-        "image_url": {"url": f"data:{block.image_mimetype};base64,{_picture(block)}"},
-    }
-
-
-def _claude_block(block: Any) -> dict[str, Any]:
-    if not isinstance(block, ImageBlock):
-        return {"type": "text", "text": _block_text(block)}
-    if block.url:
-        return {"type": "image", "source": {"type": "url", "url": str(block.url)}}
-    source = {"type": "base64", "media_type": block.image_mimetype, "data": _picture(block)}
-    return {"type": "image", "source": source}
-
-
-def _picture(block: ImageBlock) -> str:
-    return str(block.resolve_image(as_base64=True).read().decode())
-
-
-def _claude_thought(block: ThinkingBlock) -> dict[str, Any]:
-    signature = block.additional_information.get("signature") or ""
-    return {"type": "thinking", "thinking": block.content or "", "signature": signature}
-
-
-def _build(shown: Message, was: ChatMessage | None) -> ChatMessage:
-    """A message for what is shown: a copy of the framework's own with other words, or a new one."""
-    result = next((part for part in shown.parts if isinstance(part, Result)), None)
-    if shown.role == "assistant":
-        return _reply(shown, was)
-    if result is not None:
-        kept = was.additional_kwargs if was is not None else {"tool_call_id": result.call}
-        return ChatMessage(role="tool", content=result.text, additional_kwargs=dict(kept))
-    rest = [block for block in was.blocks if not isinstance(block, TextBlock)] if was is not None else []
-    return ChatMessage(role="user", blocks=[TextBlock(text=shown.text), *rest])
-
-
-def _reply(shown: Message, was: ChatMessage | None) -> ChatMessage:
-    """A reply with other words or arguments; thoughts that are not shown any more are left out."""
-    thinks = any(isinstance(part, Thinking) and part != Thinking() for part in shown.parts)
-    blocks: list[Any] = list(_thoughts(was)) if was is not None and thinks else []
-    if was is not None and _words(was) == shown.text:
-        blocks += [block for block in was.blocks if not isinstance(block, _APART)]
-    elif shown.text:
-        blocks.append(TextBlock(text=shown.text))
-    own = {call.tool_call_id: (call, raw) for call, raw in _calls(was)} if was is not None else {}
-    for part in shown.parts:
-        if isinstance(part, Call):
-            call, raw = own.get(part.id, (None, None))
-            blocks.append(call if call is not None and raw == part.raw else _changed_call(part, call))
-    kept = dict(was.additional_kwargs) if was is not None else {}
-    kept.pop("tool_calls", None)  # the same calls once more, as they were
-    return ChatMessage(role="assistant", blocks=blocks, additional_kwargs=kept)
-
-
-def _changed_call(part: Call, was: ToolCallBlock | None) -> ToolCallBlock:
-    as_text = was is not None and isinstance(was.tool_kwargs, str)
-    return ToolCallBlock(
-        tool_call_id=part.id, tool_name=part.name, tool_kwargs=part.raw if as_text else _object(part.raw)
-    )
+def _show_calls(shown: Message, was: ChatMessage | None) -> Iterator[ToolCallBlock]:
+    own = {call.tool_call_id: call for call in _calls(was)} if was is not None else {}
+    for part in shown.calls:
+        call = own.get(part.id)
+        if call is not None and tell_arguments(call.tool_kwargs) == part.raw:
+            yield call
+        else:
+            as_text = call is not None and isinstance(call.tool_kwargs, str)
+            given = part.raw if as_text else as_object(part.raw)
+            yield ToolCallBlock(tool_call_id=part.id, tool_name=part.name, tool_kwargs=given)

@@ -188,11 +188,13 @@ def _answer(chat: Session, name: str, arguments: dict[str, Any]) -> tuple[str, b
         verb = _VERBS.get(name)
         if verb is not None:
             return sendable_text(verb(chat, arguments)), False
+        return sendable_text(chat.recall(Call("mcp", name, encode(sendable(arguments)).decode()))), False
     except StoreFailed as error:
         return str(error), True
     except FanfoldError as error:
         return sendable_text(str(error)), True
-    return sendable_text(chat.recall(Call("mcp", name, encode(sendable(arguments)).decode()))), False
+    except RecursionError:
+        return f"The arguments of {name} are nested too deeply. Give texts and numbers.", True
 
 
 def _look(chat: Session, _arguments: dict[str, Any]) -> str:
@@ -237,7 +239,7 @@ def _word(arguments: dict[str, Any], name: str) -> str:
 def _resources(chat: Session, cursor: str) -> tuple[list[dict[str, Any]], str | None]:
     """A page of resources, and where the next one begins."""
     chat.refresh()
-    start = int(cursor) if cursor.isdigit() else 0
+    start = int(cursor) if cursor.isdecimal() else 0
     outputs = chat.outputs()
     view = {"name": "view", "title": "The view", "uri": VIEW, "mimeType": "text/plain"}
     listed = [

@@ -9,7 +9,6 @@ Before every request to the model the items are made to fit. What the session ke
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import AsyncIterator
 from contextvars import ContextVar
 from dataclasses import replace
@@ -167,8 +166,7 @@ class FanfoldSession:
 
     def _recall_tool(self, agent: str, tool: Function) -> FunctionTool:
         async def look_up(context: Any, arguments: str) -> str:
-            given = json.loads(arguments or "{}")
-            return await self._adapter.arecall(session_name(self.session_id, agent), tool.name, given)
+            return await self._adapter.arecall(session_name(self.session_id, agent), tool.name, arguments)
 
         return FunctionTool(
             name=tool.name,

@@ -14,14 +14,23 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from fanfold.core.message import Call, Message, Result, Text, Thinking
+from fanfold.core.ids import digest
+from fanfold.core.message import Call, Message, Part, Text, Thinking, text_of
 from fanfold.core.record import TokenUsage
 from fanfold.dialects.tools import Function
 from fanfold.integrations.adapter import Adapted, Adapter, Heard, Outgoing, name_by_content, session_name
 from fanfold.integrations.requirement import require
+from fanfold.integrations.telling import (
+    forms,
+    medium,
+    show_contents,
+    shows_thoughts,
+    tell_reply,
+    tell_result,
+    unknown_content,
+)
 from fanfold.session.pool import Lease
 from fanfold.stores.store import Store
-from fanfold.text.json_text import from_json
 
 require("pydantic-ai-slim", "2.66", "pydantic-ai")
 
@@ -30,7 +39,7 @@ from pydantic_ai.capabilities import AbstractCapability  # noqa: E402
 from pydantic_ai.exceptions import ModelContextWindowExceededError, RetryModelRequest  # noqa: E402
 from pydantic_ai.messages import (  # noqa: E402
     BinaryContent,
-    ImageUrl,
+    FileUrl,
     ModelMessage,
     ModelRequest,
     ModelResponse,
@@ -111,6 +120,12 @@ class Fanfold(AbstractCapability[Any]):  # type: ignore[misc, unused-ignore]
             raise RetryModelRequest from error  # `prepare_model_request` makes it fit what was learned
         raise error
 
+    async def wrap_tool_validate(
+        self, ctx: RunContext[Any], *, call: Any, tool_def: Any, args: Any, handler: Any
+    ) -> Any:
+        """Take the arguments of a recall tool as the model wrote them: wrong ones are answered, and end no run."""
+        return {"arguments": args} if tool_def.name in self._names else await handler(args)
+
     def _notice(self, capability: AbstractCapability[Any]) -> None:
         """Tell the user of a capability that shortens the history, too."""
         if type(capability).__name__ in _RIVALS:
@@ -146,7 +161,7 @@ class Fanfold(AbstractCapability[Any]):  # type: ignore[misc, unused-ignore]
         )
 
     def _recall_tool(self, tool: Function) -> Tool[Any]:
-        async def look_up(ctx: RunContext[Any], **arguments: Any) -> str:
+        async def look_up(ctx: RunContext[Any], arguments: Any) -> str:
             name = _session(ctx, list(_split(ctx.messages[:1])))
             return await self._adapter.arecall(name, tool.name, arguments)
 
@@ -253,147 +268,104 @@ def _joined(units: list[Unit], own: ModelMessage | None) -> Iterator[ModelMessag
     yield replace(own, parts=[*_control(own), *(unit.body for unit in units)])
 
 
-class ChatUnits:
-    """Units in the form of Chat Completions."""
-
-    dialect = "openai.chat"
-
-    def body(self, message: Unit) -> dict[str, Any]:
-        """A unit as a chat message."""
-        part = message.body
-        if isinstance(part, ModelResponse):
-            calls = [
-                {"id": id, "type": "function", "function": {"name": name, "arguments": raw}}
-                for id, name, raw in _calls(part)
-            ]
-            thought = "".join(one.content for one in part.parts if isinstance(one, ThinkingPart))
-            return {
-                "role": "assistant",
-                "content": _words(part) or None,
-                **({"reasoning_content": thought} if thought else {}),
-                **({"tool_calls": calls} if calls else {}),
-            }
-        answered = _answered(part)
-        if answered is not None:
-            return {"role": "tool", "tool_call_id": answered[0], "content": answered[1]}
-        return {"role": "user", "content": _content(part, _chat_block)}
-
-    def build(self, shown: Message, wire: Any, was: Unit | None) -> Unit:
-        """A unit for what is shown."""
-        return _build(shown, was)
+def tell(unit: Unit) -> Message:
+    """What a unit says."""
+    part = unit.body
+    if isinstance(part, ModelResponse):
+        thoughts = [_thought(one) for one in part.parts if isinstance(one, ThinkingPart)]
+        words = [Text(text)] if (text := _words(part)) else []
+        others = [_other(one) for one in part.parts if not isinstance(one, _TOLD)]
+        return tell_reply([*thoughts, *words, *others], _calls(part))
+    parts = tuple(told for told, _ in _contents(part))
+    if getattr(part, "tool_name", None) is None:
+        return Message("user", parts)
+    failed = not isinstance(part, ToolReturnPart) or part.outcome != "success"
+    return tell_result(part.tool_call_id, parts, failed=failed, name=part.tool_name)
 
 
-class ClaudeUnits:
-    """Units in the form of Anthropic's Messages, which has rules about thinking."""
-
-    dialect = "anthropic"
-    one_result = True
-
-    def body(self, message: Unit) -> dict[str, Any]:
-        """A unit as one of Anthropic's messages."""
-        part = message.body
-        if isinstance(part, ModelResponse):
-            thoughts = [_claude_thought(one) for one in part.parts if isinstance(one, ThinkingPart)]
-            words = [{"type": "text", "text": text}] if (text := _words(part)) else []
-            calls = [
-                {"type": "tool_use", "id": id, "name": name, "input": from_json(raw) or {}}
-                for id, name, raw in _calls(part)
-            ]
-            return {"role": "assistant", "content": [*thoughts, *words, *calls]}
-        answered = _answered(part)
-        if answered is not None:
-            id, text, failed = answered
-            block = {"type": "tool_result", "tool_use_id": id, "content": text}
-            return {"role": "user", "content": [block | ({"is_error": True} if failed else {})]}
-        return {"role": "user", "content": _content(part, _claude_block)}
-
-    def build(self, shown: Message, wire: Any, was: Unit | None) -> Unit:
-        """A unit for what is shown."""
-        return _build(shown, was)
+def build(shown: Message, was: Unit | None) -> Unit:
+    """A unit for what is shown: a copy of the framework's own with other words, or a new one."""
+    owner, own = (was.owner, was.body) if was is not None else (-1, None)
+    if shown.role == "assistant":
+        return Unit(owner, _reply(shown, own))
+    if not shown.results:
+        return Unit(owner, _prompt(shown, own))
+    result = shown.results[0]
+    if isinstance(own, ToolReturnPart):
+        return Unit(owner, replace(own, content=_show(result.parts, own)))
+    outcome = "failed" if result.error else "success"
+    return Unit(owner, ToolReturnPart(result.name or "tool", result.text, result.call, outcome=outcome))
 
 
-CHAT, CLAUDE = ChatUnits(), ClaudeUnits()
+CHAT, CLAUDE = forms(tell, build)
+_TOLD = (TextPart, ThinkingPart, ToolCallPart)
 
 
 def _words(response: ModelResponse) -> str:
     return "\n\n".join(part.content for part in response.parts if isinstance(part, TextPart) and part.content)
 
 
-def _calls(response: ModelResponse) -> list[tuple[str, str, str]]:
+def _calls(response: ModelResponse) -> list[Call]:
     calls = (part for part in response.parts if isinstance(part, ToolCallPart))
-    return [(call.tool_call_id, call.tool_name, call.args_as_json_str()) for call in calls]
+    return [Call(call.tool_call_id, call.tool_name, call.args_as_json_str()) for call in calls]
 
 
-def _claude_thought(part: ThinkingPart) -> dict[str, Any]:
-    if part.id == "redacted_thinking":
-        return {"type": "redacted_thinking", "data": part.signature or ""}
-    return {"type": "thinking", "thinking": part.content, "signature": part.signature or ""}
+def _thought(part: ThinkingPart) -> Thinking:
+    redacted = part.id == "redacted_thinking"
+    return Thinking("" if redacted else part.content, part.signature or None)
 
 
-def _answered(part: Any) -> tuple[str, str, bool] | None:
-    """The call that a part answers, with what, and whether it failed; None where it answers none."""
+def _other(part: Any) -> Part:
+    """A part of a reply that fanfold does not know, such as a file or what a tool of the provider's found."""
+    return unknown_content(
+        {"kind": part.part_kind, "id": digest(repr(part).encode("utf-8", "surrogatepass"))}
+    )
+
+
+def _contents(part: Any) -> list[tuple[Part, Any]]:
+    """The contents of a part of a request, with what each says."""
     if isinstance(part, ToolReturnPart):
-        return part.tool_call_id, part.model_response_str(), part.outcome != "success"
-    if getattr(part, "tool_name", None) is not None:
-        return part.tool_call_id, part.model_response(), True
-    return None
+        contents: Sequence[Any] = part.content_items(mode="str")
+    elif isinstance(part, UserPromptPart):
+        contents = [part.content] if isinstance(part.content, str) else part.content
+    else:
+        contents = [part.model_response()]
+    return [(_content(one), one) for one in contents]
 
 
-def _content(part: Any, block: Any) -> Any:
-    if not isinstance(part, UserPromptPart):
-        return part.model_response()
-    if isinstance(part.content, str):
-        return part.content
-    return [block(one) for one in part.content]
+def _content(one: Any) -> Part:
+    if isinstance(one, BinaryContent):
+        return medium(one.media_type, one.base64)
+    if isinstance(one, FileUrl):
+        return medium(_media_type(one), url=one.url)
+    words = one if isinstance(one, str) else getattr(one, "content", None)
+    if isinstance(words, str):
+        return Text(words)
+    return unknown_content({"kind": one.kind, "id": getattr(one, "identifier", "")})
 
 
-def _chat_block(one: Any) -> dict[str, Any]:
-    if isinstance(one, ImageUrl):
-        return {"type": "image_url", "image_url": {"url": one.url}}
-    if isinstance(one, BinaryContent) and one.is_image:
-        return {"type": "image_url", "image_url": {"url": one.data_uri}}
-    return {"type": "text", "text": _block_text(one)}
+def _media_type(file: FileUrl) -> str:
+    """The kind of a file; its address does not always tell it."""
+    try:
+        return str(file.media_type)
+    except ValueError:
+        kind = str(file.kind)
+        return {"image-url": "image/*", "document-url": "application/pdf"}.get(kind, kind)
 
 
-def _claude_block(one: Any) -> dict[str, Any]:
-    if isinstance(one, ImageUrl):
-        return {"type": "image", "source": {"type": "url", "url": one.url}}
-    if isinstance(one, BinaryContent) and one.is_image:
-        return {
-            "type": "image",
-            "source": {"type": "base64", "media_type": one.media_type, "data": one.base64},
-        }
-    return {"type": "text", "text": _block_text(one)}
+def _show(parts: Sequence[Part], own: Any) -> Any:
+    """What is shown of a part's content: a text, or a list where there is more than words in it."""
+    shown = [
+        one if not isinstance(one, Part) else text_of(one) for one in show_contents(parts, _contents(own))
+    ]
+    return "\n".join(shown) if all(isinstance(one, str) for one in shown) else shown
 
 
-def _block_text(one: Any) -> str:
-    """The words of a piece of content; of a file, a name that tells it from others."""
-    if isinstance(one, str):
-        return one
-    content = getattr(one, "content", None)
-    return content if isinstance(content, str) else f"[{one.kind} {getattr(one, 'identifier', '')}]"
-
-
-def _build(shown: Message, was: Unit | None) -> Unit:
-    """A unit for what is shown: a copy of the framework's own with other words, or a new one."""
-    results = [part for part in shown.parts if isinstance(part, Result)]
-    if shown.role == "assistant":
-        return Unit(was.owner if was else -1, _reply(shown, was.body if was else None))
-    if not results:
-        return Unit(was.owner if was else -1, _prompt(shown.text, was.body if was else None))
-    result = results[0]
-    if was is not None and isinstance(was.body, ToolReturnPart):
-        return Unit(was.owner, replace(was.body, content=result.text))
-    outcome = "failed" if result.error else "success"
-    made = ToolReturnPart(result.name or "tool", result.text, result.call, outcome=outcome)
-    return Unit(was.owner if was else -1, made)
-
-
-def _prompt(text: str, was: Any) -> UserPromptPart:
+def _prompt(shown: Message, was: Any) -> UserPromptPart:
     """What a person says, in other words; pictures stay beside them."""
-    if not isinstance(was, UserPromptPart) or isinstance(was.content, str):
-        return UserPromptPart(text) if was is None else UserPromptPart(text, timestamp=was.timestamp)
-    return replace(was, content=[text, *(one for one in was.content if not isinstance(one, str))])
+    if isinstance(was, UserPromptPart):
+        return replace(was, content=_show(shown.parts, was))
+    return UserPromptPart(shown.text) if was is None else UserPromptPart(shown.text, timestamp=was.timestamp)
 
 
 def _reply(shown: Message, was: ModelResponse | None) -> ModelResponse:
@@ -402,7 +374,7 @@ def _reply(shown: Message, was: ModelResponse | None) -> ModelResponse:
         calls = [ToolCallPart(one.name, one.raw, one.id) for one in shown.parts if isinstance(one, Call)]
         words = [TextPart(one.text) for one in shown.parts if isinstance(one, Text)]
         return ModelResponse(parts=[*words, *calls])
-    thinks = any(isinstance(part, Thinking) and part != Thinking() for part in shown.parts)
+    thinks = shows_thoughts(shown.parts)
     raw = {part.id: part.raw for part in shown.parts if isinstance(part, Call)}
     parts: list[Any] = []
     for part in was.parts:

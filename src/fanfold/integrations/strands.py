@@ -114,7 +114,7 @@ class FanfoldWindow(Plugin):  # type: ignore[misc, unused-ignore]
         """End all sessions; they go on under their names where the store keeps them."""
         self._adapter.close()
 
-    async def look_up(self, agent: Any, tool: str, arguments: Mapping[str, Any]) -> str:
+    async def look_up(self, agent: Any, tool: str, arguments: object) -> str:
         """What a recall tool answers."""
         return await self._adapter.arecall(self.session_of(agent), tool, arguments)
 

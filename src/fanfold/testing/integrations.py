@@ -25,6 +25,8 @@ _ID = re.compile(r"\b(?:call|toolu|fc|msg|rs|resp)_[0-9A-Za-z]{8,}")
 _WORDS = ("parse", "error", "cache", "branch", "window", "value", "queue", "token", "stack", "module")
 _FINAL = "All pages are read."
 _TASK = "Read every page, one after the other."
+_WRONG = {"ref_id": 5, "self": 1, "ctx": 1, "name": [1], "kwargs": {}}
+"""Arguments that a recall tool does not have, with names that the code around it may use itself."""
 
 
 class Trial(NamedTuple):
@@ -98,6 +100,7 @@ def check_integration(
     """
     for mode in modes:
         _check_short(make, mode)
+    _check_wrong_arguments(make, modes[0])
     _check_long(make, modes[0], steps, window, every_request=every_request)
     _check_too_long(make, modes[-1], window)
     if every_request:
@@ -113,6 +116,14 @@ def _check_short(make: Make, mode: str) -> None:
             _check_sound(ran, mode)
             bodies.append([_without_tools(request) for request in provider.requests])
     sure(bodies[0] == bodies[1], f"{mode}: where all fits, another request is sent than without fanfold.")
+
+
+def _check_wrong_arguments(make: Make, mode: str) -> None:
+    """A model that calls a recall tool with wrong arguments is answered, and the run goes on."""
+    with _trial(3, 100_000, wrong=True) as (provider, trial, asked):
+        ran = _run(make(trial), provider, asked, mode)
+        sure(len(asked) == 1, "No recall tool was offered with the first request.")
+        _check_sound(ran, "wrong arguments for a recall tool")
 
 
 def _check_long(make: Make, mode: str, steps: int, window: int, *, every_request: bool) -> None:
@@ -177,12 +188,12 @@ def _check_threads(make: Make, mode: str) -> None:
 
 @contextmanager
 def _trial(
-    steps: int, window: int, *, fold: bool = True, narrow: int | None = None
+    steps: int, window: int, *, fold: bool = True, narrow: int | None = None, wrong: bool = False
 ) -> Iterator[tuple[Provider, Trial, list[str]]]:
     asked: list[str] = []
     with (
         TemporaryDirectory() as folder,
-        Provider(_script(steps, asked), window=narrow or window) as provider,
+        Provider(_script(steps, asked, wrong=wrong), window=narrow or window) as provider,
     ):
         yield (
             provider,
@@ -198,13 +209,19 @@ def _trial(
         )
 
 
-def _script(steps: int, asked: list[str]) -> Callable[[Received], Turn]:
-    """Look at a page in each step, now and then at two; look one thing up again, once; end each run."""
+def _script(steps: int, asked: list[str], *, wrong: bool = False) -> Callable[[Received], Turn]:
+    """Look at a page in each step, now and then at two; look one thing up again, once; end each run.
+
+    With `wrong`, what is looked up is asked for at the beginning, with arguments that make no sense.
+    """
     number = [0]
 
     def script(request: Received) -> Turn:
         text = json.dumps(request.body)
         refs = _REF.findall(text)
+        if wrong and not asked and READ in text:
+            asked.append("")
+            return Turn(calls=[(READ, _WRONG)])
         if refs and not asked and number[0] > steps // 2 and READ in text:
             asked.append(refs[0])
             return Turn(calls=[(READ, {"ref_id": refs[0]})])

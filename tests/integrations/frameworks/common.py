@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-SEAM = frozenset(("adapter", "laying", "requirement"))
+SEAM = frozenset(("adapter", "laying", "requirement", "telling"))
 """The files that every integration stands on."""
 
 

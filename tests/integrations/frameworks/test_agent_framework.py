@@ -231,6 +231,12 @@ def test_pictures_and_files_are_told_and_come_back() -> None:
     assert [a is b for a, b in zip(back.contents, own.contents, strict=True)] == [True] * 4
 
 
+@pytest.mark.parametrize("converter", [CLAUDE, OTHERS])
+def test_a_message_of_nothing_but_a_bill_says_nothing(converter: Any) -> None:
+    billed = Message("assistant", [Content.from_usage({"input_token_count": 1})])
+    assert converter.body(billed) == {"role": "assistant", "content": []}
+
+
 def test_a_thought_and_its_signature_that_came_apart_are_one() -> None:
     pieces = [
         Content.from_text_reasoning(text="hm"),

@@ -18,9 +18,12 @@ from inspect_ai.model import (
     ChatMessageSystem,
     ChatMessageTool,
     ChatMessageUser,
+    ContentData,
+    ContentDocument,
     ContentImage,
     ContentReasoning,
     ContentText,
+    ContentVideo,
     Model,
     ResponseSchema,
     compaction,
@@ -30,6 +33,7 @@ from inspect_ai.tool import ToolCall, ToolCallError, ToolDef, ToolInfo
 from inspect_ai.util import JSONSchema
 
 import fanfold
+from fanfold.dialects.registry import dialect_named
 from fanfold.integrations.inspect_ai import CHAT, CLAUDE, FanfoldCompaction
 from fanfold.testing import check_integration
 from fanfold.testing.integrations import Trial, look
@@ -390,3 +394,23 @@ def test_the_example_runs() -> None:
     path = Path(__file__).parents[3] / "examples" / "integrations" / "inspect_ai_task.py"
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
     assert "82 messages in the log" in done.stdout
+
+
+@pytest.mark.parametrize("converter", [CHAT, CLAUDE])
+def test_pictures_and_files_in_results_are_told_and_stay_beside_shorter_words(converter: Any) -> None:
+    others = [
+        ContentImage(image="data:image/png;base64,AA=="),
+        ContentVideo(video="data:video/mp4;base64,AA==", format="mp4"),
+        ContentDocument(document="data:application/pdf;base64,AA==", filename="x.pdf"),
+        ContentData(data={"any": "thing"}),
+    ]
+    own = ChatMessageTool(
+        content=[ContentText(text="See. " * 99), *others], tool_call_id="c1", function="look"
+    )
+    dialect = dialect_named(converter.dialect)
+    read = dialect.message(converter.body(own))
+    assert not dialect.faults(read)
+    parts = (fanfold.Text("short"), *read.results[0].parts[1:])
+    built = converter.build(fanfold.Message("tool", (fanfold.Result("c1", parts),)), None, own)
+    assert built.content[0].text == "short"
+    assert all(a is b for a, b in zip(built.content[1:], others, strict=True))

@@ -7,6 +7,7 @@ import json
 import logging
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from pydantic import BaseModel, Field
 
 import fanfold
 from fanfold.core.message import Call, Message, Result, Text, Thinking
+from fanfold.dialects.registry import dialect_named
 from fanfold.integrations.langchain import CHAT, CLAUDE, FanfoldMiddleware
 from fanfold.testing import check_integration
 from fanfold.testing.integrations import Trial, look
@@ -473,3 +475,66 @@ def test_every_result_is_sent_where_one_of_several_is_missing() -> None:
         text = json.dumps(provider.requests[0].body["messages"])
         assert "two" in text
         assert "three" in text
+
+
+PNG = {"type": "image", "base64": "AAAA", "mime_type": "image/png"}
+CONTENTS: list[dict[str, Any]] = [
+    PNG,
+    {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
+    {"type": "image", "file_id": "f1"},
+    {"type": "file", "base64": "AAAA", "mime_type": "application/pdf", "filename": "x.pdf"},
+    {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "AAAA"}},
+    {"type": "video", "base64": "AAAA", "mime_type": "video/mp4"},
+    {"type": "media", "mime_type": "video/mp4", "data": "AAAA"},
+    {"type": "text-plain", "text": "hey", "mime_type": "text/plain"},
+    {"type": "search_result", "title": "a", "source": "b", "content": []},
+    {"type": "guard_content", "since": datetime(2026, 1, 1)},
+]
+
+
+@pytest.mark.parametrize("block", CONTENTS, ids=lambda block: block["type"])
+@pytest.mark.parametrize("kind", ["chat", "anthropic-chat"])
+def test_pictures_files_and_unknown_content_go_on_as_the_identical_objects(kind: str, block: Any) -> None:
+    class Named(Scripted):
+        @property
+        def _llm_type(self) -> str:
+            return kind
+
+    said: list[Any] = [
+        HumanMessage([{"type": "text", "text": "See."}, block]),
+        calling("c1"),
+        ToolMessage([{"type": "text", "text": "Here."}, block], tool_call_id="c1"),
+        AIMessage("I see."),
+        HumanMessage("And now?"),
+    ]
+    model = Named(messages=iter([AIMessage("Done.")]), sent=[])
+    fold = FanfoldMiddleware(window=50_000)
+    create_agent(model, [tool(look)], middleware=[fold]).invoke({"messages": said}, threaded("t1"))
+    assert all(a is b for a, b in zip(model.sent[0], said, strict=True))
+
+
+@pytest.mark.parametrize("converter", [CHAT, CLAUDE])
+def test_a_picture_stays_beside_words_that_are_shortened_and_goes_where_it_is_left_out(
+    converter: Any,
+) -> None:
+    was = ToolMessage([{"type": "text", "text": BIG}, PNG], tool_call_id="c1")
+    picture = converter_read(converter, was).parts[1]
+    shorter = Result("c1", (Text("[trimmed]"), picture))
+    assert converter.build(Message("tool", (shorter,)), None, was).content == [
+        {"type": "text", "text": "[trimmed]"}, PNG
+    ]  # fmt: skip
+    gone = Result("c1", (Text("[trimmed]"), Text("[a picture]")))
+    assert converter.build(Message("tool", (gone,)), None, was).content == "[trimmed]\n[a picture]"
+
+
+def converter_read(converter: Any, message: Any) -> Any:
+    read = dialect_named(converter.dialect).message(converter.body(message))
+    return read.results[0]
+
+
+def test_arguments_that_are_no_json_and_thoughts_of_any_form_are_told() -> None:
+    dated = {"id": "c1", "name": "look", "args": {"number": datetime(2026, 1, 1)}}
+    reply = AIMessage([{"type": "reasoning", "summary": ["a", {"text": "b"}]}], tool_calls=[dated])
+    assert CHAT.body(reply)["reasoning_content"] == "ab"
+    assert "2026" in CHAT.body(reply)["tool_calls"][0]["function"]["arguments"]
+    assert "2026" in CLAUDE.body(reply)["content"][1]["input"]["raw"]

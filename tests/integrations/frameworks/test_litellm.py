@@ -18,7 +18,7 @@ import pytest
 from litellm.types.utils import CallTypes
 
 import fanfold
-from fanfold.integrations.litellm import FanfoldLogger
+from fanfold.integrations.litellm import TRANSLATED, FanfoldLogger
 from fanfold.testing import check_integration
 from fanfold.testing.integrations import Trial, look
 from fanfold.testing.provider import Fail, Provider, Turn
@@ -413,3 +413,54 @@ def test_the_proxy_keeps_a_long_run_inside_the_window_and_the_conversations_of_k
     names = [summary.name for summary in fanfold.Pool(store).summaries()]
     assert len(names) == 2, "the same name of a session, under two keys"
     assert all(name.endswith("/run-1") and "key-of" not in name for name in names)
+
+
+PNG = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+
+
+@pytest.mark.parametrize(
+    "block", [PNG, {"type": "video_url", "video_url": {"url": "https://x.y/z"}}, {"type": "zork"}]
+)
+@pytest.mark.parametrize("model", ["anthropic/claude-opus-4-8", "gemini/gemini-2.5-pro"])
+def test_pictures_and_unknown_content_go_on_as_the_identical_objects(model: str, block: Any) -> None:
+    called = [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+    content = [{"type": "text", "text": "See."}, block]
+    said = [
+        {"role": "user", "content": content},
+        {"role": "assistant", "content": None, "tool_calls": called},
+        {"role": "tool", "tool_call_id": "c1", "content": content},
+    ]
+    given = {"model": model, "messages": said, "litellm_call_id": "1"}
+    sent = asyncio.run(
+        FanfoldLogger(window=50_000).async_pre_call_deployment_hook(given, CallTypes.acompletion)
+    )
+    assert sent is not None
+    assert all(a is b for a, b in zip(sent["messages"], said, strict=True))
+    assert TRANSLATED.build(fanfold.Message("tool"), TRANSLATED.body(said[2]), None) == said[2]
+
+
+def test_openai_gets_no_picture_in_a_result_because_it_refuses_them() -> None:
+    called = [{"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}]
+    said = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": None, "tool_calls": called},
+        {"role": "tool", "tool_call_id": "c1", "content": [PNG]},
+    ]
+    given = {"model": "openai/gpt-4o", "messages": said, "litellm_call_id": "1"}
+    sent = asyncio.run(
+        FanfoldLogger(window=50_000).async_pre_call_deployment_hook(given, CallTypes.acompletion)
+    )
+    assert sent is not None
+    assert sent["messages"][2]["content"] == "[an image that cannot be shown here: image/png]"
+
+
+@pytest.mark.parametrize("more", [{"max_tokens": "100"}, {"max_tokens": "many"}, {"max_tokens": None}])
+def test_messages_that_are_objects_or_of_an_unknown_role_and_odd_limits_end_no_call(more: Any) -> None:
+    said = [litellm.Message(content="Hello."), {"role": "user", "content": "Hi."}]
+    odd = [{"role": "critic", "content": "Hm."}, {"role": "user", "content": "Hi."}]
+    for messages in (said, odd):
+        given = {"model": "openai/gpt-4o", "messages": messages, "litellm_call_id": "1", **more}
+        hook = FanfoldLogger(window=50_000).async_pre_call_deployment_hook
+        sent = asyncio.run(hook(given, CallTypes.acompletion))
+        assert sent is not None
+        assert all(a is b for a, b in zip(sent["messages"], messages, strict=True))

@@ -12,8 +12,12 @@ from typing import Any
 import pytest
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.base.llms.types import (
+    AudioBlock,
+    CacheControl,
+    CachePoint,
     ChatMessage,
     ChatResponse,
+    DocumentBlock,
     ImageBlock,
     TextBlock,
     ThinkingBlock,
@@ -27,6 +31,7 @@ from llama_index.llms.openai import OpenAI
 from pydantic import BaseModel, Field, PrivateAttr
 
 import fanfold
+from fanfold.dialects.registry import dialect_named
 from fanfold.integrations.llama_index import CHAT, CLAUDE, FanfoldLLM, thread
 from fanfold.testing import check_integration
 from fanfold.testing.integrations import Trial, look
@@ -344,3 +349,22 @@ def test_the_example_runs() -> None:
     path = Path(__file__).parents[3] / "examples" / "integrations" / "llama_index_agent.py"
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
     assert "82 messages in the memory" in done.stdout
+
+
+@pytest.mark.parametrize("converter", [CHAT, CLAUDE])
+def test_pictures_and_files_in_results_are_told_and_stay_beside_shorter_words(converter: Any) -> None:
+    others = [
+        ImageBlock(image=b"\x89PNG", image_mimetype="image/png"),
+        AudioBlock(audio=b"sound", format="mp3"),
+        DocumentBlock(data=b"%PDF", document_mimetype="application/pdf"),
+        CachePoint(cache_control=CacheControl(type="ephemeral")),
+    ]
+    given = {"tool_call_id": "c1"}
+    result = ChatMessage(role="tool", blocks=[TextBlock(text="See. " * 99), *others], additional_kwargs=given)
+    dialect = dialect_named(converter.dialect)
+    read = dialect.message(converter.body(result))
+    assert not dialect.faults(read)
+    parts = (fanfold.Text("short"), *read.results[0].parts[1:])
+    built = converter.build(fanfold.Message("tool", (fanfold.Result("c1", parts),)), None, result)
+    assert built.blocks[0] == TextBlock(text="short")
+    assert list(built.blocks[1:]) == others

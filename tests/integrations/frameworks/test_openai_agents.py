@@ -221,6 +221,18 @@ def test_parallel_failed_and_invalid_calls_stay_paired() -> None:
     assert calls == answers == ["call_00000001", "call_00000002", "call_00000003"]
 
 
+@pytest.mark.parametrize("written", ["{bad", "[1]", '"x"', "null", "NaN"])
+def test_a_recall_tool_answers_arguments_that_are_no_object(written: str) -> None:
+    model = ScriptedModel(
+        [[function_call("tool_output_cache", written, call_id="c1")], [assistant_message("Done.")]]
+    )
+    done = ran(FanfoldSession("t1", window=50_000), model)
+    assert done.final_output == "Done."
+    answers = [item["output"] for item in done.to_input_list() if item.get("type") == "function_call_output"]
+    assert len(answers) == 1
+    assert "are no JSON object" in answers[0]
+
+
 def test_going_back_in_time_forks() -> None:
     fold = FanfoldSession("t1", window=100_000)
     model = ScriptedModel([[assistant_message(text)] for text in ("one", "two", "three")])

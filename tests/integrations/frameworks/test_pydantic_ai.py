@@ -14,6 +14,9 @@ from pydantic import BaseModel
 from pydantic_ai import Agent, ModelRetry, capture_run_messages
 from pydantic_ai.capabilities import ProcessHistory
 from pydantic_ai.messages import (
+    AudioUrl,
+    BinaryContent,
+    ImageUrl,
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
@@ -207,6 +210,17 @@ def test_unknown_tools_and_arguments_that_are_no_json_stay_paired(system: str) -
         assert (chat.stats()["entries"], chat.branches) == (7, ())
 
 
+@pytest.mark.parametrize("written", ["{bad", "[1]", '"x"', "null"])
+def test_a_recall_tool_answers_arguments_that_are_no_object(written: Any) -> None:
+    asked = [ToolCallPart("tool_output_cache", written, f"call_{number}") for number in (1, 2, 3)]
+    script = Scripted(*([one] for one in asked), [TextPart("Done.")])
+    assert ran(Fanfold(window=50_000), script).output == "Done."
+    parts = [part for message in script.sent[-1] for part in message.parts]
+    answers = [part.content for part in parts if isinstance(part, ToolReturnPart)]
+    assert len(answers) == 3
+    assert all("are no JSON object" in str(answer) for answer in answers)
+
+
 @pytest.mark.parametrize("rival", [True, False])
 def test_a_history_processor_beside_it_is_told_once(rival: bool, caplog: pytest.LogCaptureFixture) -> None:
     fold, script = Fanfold(window=100_000), Scripted(calling(1), calling(2), [TextPart("Done.")])
@@ -364,3 +378,27 @@ def test_the_example_runs() -> None:
     path = Path(__file__).parents[3] / "examples" / "integrations" / "pydantic_ai_agent.py"
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
     assert "82 messages in the history" in done.stdout
+
+
+@pytest.mark.parametrize("system", ["openai", "anthropic"])
+def test_pictures_and_files_go_on_as_the_identical_objects_and_are_counted(system: str) -> None:
+    picture = BinaryContent(b"\x89PNG" * 300, media_type="image/png")
+    others = [
+        BinaryContent(b"%PDF", media_type="application/pdf"),
+        BinaryContent(b"film", media_type="video/mp4"),
+        AudioUrl("https://x.y/z.mp3"),
+        ImageUrl("https://x.y/z.png"),
+    ]
+
+    def shot() -> list[Any]:
+        return ["See.", picture, *others]
+
+    script = Scripted([ToolCallPart("shot", {}, "c1")], [TextPart("Done.")])
+    script.model._system = system
+    fold = Fanfold(window=100_000)
+    agent = Agent(script.model, name="reader", tools=[shot], capabilities=[fold])
+    done = agent.run_sync(["Look.", picture, *others], conversation_id="t1")
+    sent, kept = script.sent[-1], done.all_messages()
+    assert all(a is b for a, b in zip(sent, kept, strict=False))
+    with fold.session("t1/reader") as chat:
+        assert chat.view().tokens > 4_000, "the pictures and files of a prompt and of a result"

@@ -78,7 +78,7 @@ def no_blank_text(message: Message) -> str | None:
 def _legal(block: Any, role: str) -> list[Body]:
     """A block as it may stand in a message of this role."""
     found = part(block)
-    if isinstance(found, Opaque) and (_is_malformed(found) or not isinstance(block, dict)):
+    if isinstance(found, Opaque) and (is_malformed(found) or not isinstance(block, dict)):
         return _without_form(block)
     match kind(block):
         case "text":
@@ -96,11 +96,11 @@ def _legal(block: Any, role: str) -> list[Body]:
 
 def whole_blocks(message: Message) -> str | None:
     """Every block is an object with a type that Anthropic knows and the fields of that type."""
-    odd = [part.body for part in message.parts if isinstance(part, Opaque) and _is_malformed(part)]
+    odd = [part.body for part in message.parts if isinstance(part, Opaque) and is_malformed(part)]
     return f"a malformed block ({kind(odd[0]) or type(odd[0]).__name__})" if odd else None
 
 
-def _is_malformed(part: Opaque) -> bool:
+def is_malformed(part: Opaque) -> bool:
     """Whether this is a broken block, not one that fanfold does not know."""
     if part.dialect != DIALECT:
         return False

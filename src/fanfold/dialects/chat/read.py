@@ -22,6 +22,9 @@ OLD = "function_call"
 """The id of a function called the old way: such calls have none, and only `function` messages answer them."""
 THOUGHTS = ("reasoning_content", "reasoning")
 """The fields in which makers that speak this dialect put a message's reasoning."""
+FOREIGN = "fanfold.foreign"
+"""The type of a block for what a framework sends itself, in a form of its own: a picture in a result, a film. No rule
+of this dialect binds it; it is counted like the picture, file or sound that it is."""
 Place = tuple[str | int, ...]
 
 
@@ -58,18 +61,19 @@ def _contents(content: Any, where: str) -> list[tuple[Place, Text | Image | Docu
     if not isinstance(content, list | tuple):
         kind = type(content).__name__
         raise BadMessage(f"{where}.content is {kind}; it must be a text, a list of parts or null.")
-    return [(("content", i), _block(block, f"{where}.content[{i}]")) for i, block in enumerate(content)]
+    return [(("content", i), read_block(block, f"{where}.content[{i}]")) for i, block in enumerate(content)]
 
 
-def _block(block: Any, where: str) -> Text | Image | Document | Opaque:
+def read_block(block: Any, where: str = "part") -> Text | Image | Document | Opaque:
+    """One block as a part; an unknown one is kept verbatim."""
     if not isinstance(block, dict):
         raise BadMessage(f"{where} is {type(block).__name__}; a part is a dict with a `type`.")
     match block:
         case {"type": "text", "text": str(text)}:
             return Text(text)
-        case {"type": "image_url", "image_url": {"url": str(url)}}:
+        case {"type": "image_url" | "fanfold.foreign", "image_url": {"url": str(url)}}:
             return read_image(url)
-        case {"type": "file", "file": dict(file)}:
+        case {"type": "file" | "fanfold.foreign", "file": dict(file)}:
             return read_file(file) or Opaque(CHAT, block)
         case {"type": "tool_use" | "tool_result" as kind}:
             raise BadMessage(f"{where} is a {kind} block of Anthropic Messages: name its dialect.")

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fanfold.core.message import Call, Message, Part, Result, Text, replace_part, text_of, user
 from fanfold.core.view import Row, Violation, call_ids
 from fanfold.dialects import rules as shared
-from fanfold.dialects.chat.read import THOUGHTS
+from fanfold.dialects.chat.read import FOREIGN, THOUGHTS
 from fanfold.dialects.dialect import Allowed, is_sent
 from fanfold.dialects.openai import LONGEST_TEXT, NAMING
 from fanfold.dialects.registry import CHAT
@@ -51,6 +51,8 @@ def parts_known(body: Body) -> str | None:
 def is_part(part: Body, role: str) -> bool:
     """Whether a message of this role may have this part: one of its kinds, with its content under the kind's name."""
     kind = part.get("type")
+    if kind == FOREIGN:
+        return True
     if kind not in PARTS.get(role, ("text",)):
         return False
     return isinstance(part.get("text"), str) if kind == "text" else part.get(kind) is not None

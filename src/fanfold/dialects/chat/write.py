@@ -7,7 +7,7 @@ from typing import Any
 
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
 from fanfold.core.view import Row
-from fanfold.dialects.chat.read import OLD, THOUGHTS, Place, locate_parts
+from fanfold.dialects.chat.read import FOREIGN, OLD, THOUGHTS, Place, locate_parts, read_block
 from fanfold.dialects.chat.rules import LONGEST_ID, is_loose, is_part, joins
 from fanfold.dialects.dialect import id_digest, is_sent, leaves_out, plain
 from fanfold.dialects.media import note
@@ -33,7 +33,7 @@ def patch(was: Message, message: Message) -> Body:
 def _put(body: Body, place: Place, part: Part) -> None:
     match place, part:
         case ("content",), Result():
-            body["content"] = _content(part.parts, "tool")
+            body["content"] = _content(part.parts, "tool", body["content"])
         case ("content" | "refusal" as key,), Text(text=text):
             body[key] = text
         case ("content", int(i)), Text(text=text):
@@ -120,12 +120,16 @@ def _both(one: Body, other: Body) -> Body:
     return {"role": "assistant", "content": content or (None if said else ""), **kept, **said}
 
 
-def _content(parts: Sequence[Part], role: str) -> Any:
-    """Parts as content that this role may have; a short note where there is no form for one."""
+def _content(parts: Sequence[Part], role: str, was: Any = ()) -> Any:
+    """Parts as content that this role may have; a short note where there is no form for one.
+
+    What a framework sends itself stands in `was`, and stays.
+    """
+    own = [block for block in was if block.get("type") == FOREIGN] if isinstance(was, list) else []
     blocks = []
     for part in parts:
         if not isinstance(part, Call | Thinking | Result):
-            block = _block(part)
+            block = next((one for one in own if read_block(one) == part), None) or _block(part)
             blocks.append(block if block is not None and is_part(block, role) else _text(note(part)))
     return _flat(blocks)
 
