@@ -63,6 +63,7 @@ bench: .venv/.test ## every figure as a ratio, measured side by side [MESSAGES=2
 	@.venv/bin/python bench/leaks.py $(MESSAGES)
 	@.venv/bin/python bench/postgres.py
 	@.venv/bin/python bench/gateway.py
+	@.venv/bin/python bench/inspector.py
 
 bench-all: .venv/.test ## every bench, written to docs/bench.md with machine and date [ONLY="speed stores"]
 	@.venv/bin/python scripts/bench_all.py $(ONLY)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fanfold
-from fanfold import Drop, Fold
+from fanfold import Drop, Fold, Undo
 from fanfold.core.view import View
 from fanfold.strategies.handover.seal import unsealed
 from fanfold.testing import called, replied, response
@@ -124,3 +124,13 @@ def test_a_persons_own_fold_is_made_again_without_the_message() -> None:
     made = chat._state.log.decisions[again.id]
     assert isinstance(made.edit, Fold)
     assert made.by == "person"
+
+
+def test_what_came_back_alone_is_hidden_again_with_what_was_hidden_before() -> None:
+    chat = worked()
+    entry = hidden(chat)
+    before = [row.messages for row in chat.view().rows]
+    undone = [one.edit.edit for one in chat.undo(entry) if isinstance(one.edit, Undo)]
+    for edit in reversed(undone):
+        chat.redo(edit)
+    assert [row.messages for row in chat.view().rows] == before

@@ -437,7 +437,7 @@ def test_what_was_shortened_and_then_folded_is_brought_back_at_once(store: SQLit
         assert dry["says"][-1].startswith("2 of these messages were shortened earlier")
         assert visitor.ask(f"sessions/run/edits/{made.id}")["shortened"] == 2
         told = visitor.ask(f"sessions/run/entries/{output}")
-        assert (told["hidden_by"], told["back"]["through"]) == (made.id, True)
+        assert (told["hidden_by"], told["back"]) == (made.id, {"entry": output})
         visitor.tell("run", "undo", **told["back"])
         told = visitor.ask(f"sessions/run/entries/{output}")
         assert (told["hidden_by"], told["back"]) == (None, None)

@@ -208,7 +208,7 @@ def test_what_was_brought_back_is_hidden_again_where_it_is_seen() -> None:
 
         sight.get_by_role("heading", name="In its place the model reads:").wait_for()
         confirm("Bring it back")
-        sight.get_by_role("status").get_by_text("Brought back: 6 messages").wait_for()
+        sight.get_by_role("status").get_by_text("Brought back: 1 message").wait_for()
         sight.get_by_role("button", name="Release …").wait_for()
         confirm("Hide it again")
         sight.get_by_role("status").get_by_text("Hidden again: 6 messages").wait_for()
@@ -318,3 +318,28 @@ def test_erased_words_leave_a_search_that_is_open() -> None:
         seen.page.get_by_text("1 message found").wait_for()
         chat.erase(chat.view().rows[0].id, "asked for")
         seen.page.get_by_text("Nothing was found.").wait_for()
+
+
+def test_one_message_is_brought_back_and_what_was_hidden_with_it_stays_hidden() -> None:
+    store = Memory()
+    chat = open_worked(store, window=400_000, strategy="auto")
+    rows = [row.id for row in chat.view().rows[1:7]]
+    edit = chat.fold(tuple(rows), "Looked at three disks.")
+    with looking(store, f"s/run/message/{rows[3]}") as (_, seen):
+        sight = seen.page
+        sight.get_by_role("button", name="Bring back all 6 …").wait_for()
+        sight.get_by_role("button", name="Bring it back …").click()
+        box = sight.get_by_role("dialog")
+        told = box.get_by_role("listitem").first.inner_text()
+        box.get_by_text(f"The other messages that {edit.id} hides stay hidden").wait_for()
+        box.get_by_role("button", name="Bring it back", exact=True).click()
+        sight.get_by_role("heading", name="The model sees this message").wait_for()
+        shown = [row.id for row in chat.view().rows]
+        assert [id for id in rows if id in shown] == rows[2:4]  # the output, and the call that it answers
+        assert f" to {chat.view().tokens:,} tokens" in told
+        sight.get_by_role("button", name="Undo", exact=True).click()
+        sight.get_by_role("heading", name="The model does not see this message").wait_for()
+        sight.get_by_role("button", name="Bring back all 6 …").click()
+        box.get_by_role("button", name="Bring them back").click()
+        sight.get_by_role("heading", name="The model sees this message").wait_for()
+        assert [row.id for row in chat.view().rows[1:7]] == rows

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from fanfold.core.edit import Decision, Note
+from fanfold.core.edit import Decision, Drop, Fold, Note
 from fanfold.core.errors import BadInput, Covered, Moved
 from fanfold.core.record import TokenUsage
 from fanfold.inspector.desk import Seat
@@ -75,7 +75,8 @@ def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     found["stops"] = bool(told.problem) and not seat.chat.preview().problem
     if verb == "release":
         found["says"] = _say_release(told)
-    found["says"] += [*says, *_say_note(seat, verb, args, told), *_say_path(seat, verb, told)]
+    found["says"] += [*says, *_say_others(seat, verb, args, told), *_say_note(seat, verb, args, told)]
+    found["says"] += _say_path(seat, verb, told)
     if not asked.body.get("dry_run"):
         if found["stops"] and not asked.body.get("anyway"):
             raise BadInput(f"{told.problem} Say 'anyway' to make the change all the same.")
@@ -113,6 +114,19 @@ def _say_beside(seat: Seat, verb: str, args: tuple[Any, ...]) -> list[str]:
     these = "1 of these messages was" if short == 1 else f"{short:,} of these messages were"
     stays = "stays so. You can bring it back" if short == 1 else "stay so. You can bring each of them back"
     return [f"{these} shortened earlier, and {stays} afterwards."]
+
+
+def _say_others(seat: Seat, verb: str, args: tuple[Any, ...], told: Preview) -> list[str]:
+    """What becomes of the messages that are hidden together with one that is brought back."""
+    cover = seat.chat.why(args[0]).shown_by if verb == "bring_back" else None
+    if cover is None:
+        return []
+    made = {one.id: one.edit for one in told.decisions}
+    belongs = " With it comes what belongs to it: a call and its results stay together."
+    if any(isinstance(edit, Fold | Drop) for edit in made.values()):
+        more = belongs if len(set(told.came).difference(made)) > 1 else ""
+        return [f"The other messages that {cover} hides stay hidden, behind the same words.{more}"]
+    return [f"The other messages that {cover} hides come back, too: to hide them alone would save nothing."]
 
 
 def _say_note(seat: Seat, verb: str, args: tuple[Any, ...], told: Preview) -> list[str]:

@@ -253,12 +253,11 @@ def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
 
 
 def _way_back(seat: Seat, why: Why) -> dict[str, Any]:
-    """What an undo needs to show a message whole again: one edit, or the message where it takes more than one."""
-    edit, through = why.way_back[0] if len(why.way_back) == 1 else ("", True)
-    made = seat.decisions[edit].edit if edit else None
-    if made is None or (through and isinstance(made, Elide) and made.instead):
-        return {"entry": why.entry}
-    return {"edit": edit, "through": through}
+    """What an undo needs to show a message whole again: the message; or the edit, where a caller's filter hides it."""
+    made = [(edit, through, seat.decisions[edit].edit) for edit, through in why.way_back]
+    if all(isinstance(one, Elide) and one.instead for _, _, one in made) and made:
+        return {"edit": made[0][0], "through": made[0][1]}
+    return {"entry": why.entry}
 
 
 def _instead(seat: Seat, why: Why, row: Row | None, cover: Row | None) -> dict[str, Any] | None:

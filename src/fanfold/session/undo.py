@@ -186,7 +186,10 @@ def _keep_pinned(log: Log, undone: tuple[Decision, ...], shadowed: Container[str
 
 
 def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
-    """Bring an undone edit back; by default the one undone last."""
+    """Bring an undone edit back; by default the one undone last.
+
+    Where a message was brought back alone, what hides the others since then is undone: they are hidden as before.
+    """
     state.read_whole()
     log, dead = state.log, state.log.undone()
     lasting = [(log.decisions[id], log.decisions[id].edit) for id in log.lasting if id not in dead]
@@ -200,9 +203,20 @@ def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
         target = log.decision(id).id
     if target not in dead:
         raise BadEdit(f"{target} is not undone; there is nothing to redo.")
-    chosen = tuple(decision for decision, edit in undos if edit == target)
-    _try(state, chosen, since=log.born[chosen[-1].id])
+    undoing = [decision for decision, edit in undos if edit == target]
+    chosen = (*_instead(state, log.decisions[target], undoing[-1]), *undoing)
+    _try(state, chosen, since=log.born[undoing[-1].id])
     return tuple(state.decide(Undo(decision.id), why="redo") for decision in chosen)
+
+
+def _instead(state: State, target: Decision, undoing: Decision) -> Iterator[Decision]:
+    """The folds and drops that hide a part of what an edit hid, and nothing else, since it was undone."""
+    log = state.log
+    hidden = log.leaves(covers_of(target.edit))
+    for decision in standing_edits(state):
+        if isinstance(decision.edit, Fold | Drop) and log.born[decision.id] > log.born[undoing.id]:
+            if log.leaves(covers_of(decision.edit)) < hidden:
+                yield decision
 
 
 def release(state: State, id: str) -> None:

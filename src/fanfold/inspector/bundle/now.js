@@ -138,11 +138,12 @@ export function Recorded({ name, id }) {
     : "This message is on another path"}</h1>
     <p class="lead">${says} ${edit ? html`<a href=${to(name, "edit", edit)}>Look at edit ${edit}</a>` : here && undone.length
       ? html`<a href=${to(name, "edit", undone[0].id)}>Look at edit ${undone[0].id}, which hid it</a>` : null}</p>
-    <div class="buttons">${edit ? html`<button onClick=${() => change("undo", back, count > 1 ? "Bring it back, with the "
-      + many(count - 1, "other message") + " of " + edit : "Bring it back", "Bring it back", "Brought back: "
-        + many(count, "message"))}>Bring it back …</button>` : here ? html`<a class="button quiet" href=${to(name, "now", id)}>Show it in the window</a>`
+    <div class="buttons">${edit ? html`<button onClick=${() => change("undo", back, "Bring this message back", "Bring it back",
+      "Brought back: 1 message")}>Bring it back …</button>` : here ? html`<a class="button quiet" href=${to(name, "now", id)}>Show it in the window</a>`
           : forward ? html`<button onClick=${() => change("forward", { to: forward }, "Go forward to where this message is", "Go forward",
             "Went forward")}>Go forward to it …</button>` : null}
+      ${edit && count > 1 ? html`<button class="quiet" onClick=${() => change("undo", { edit }, "Bring back what " + edit + " hides", "Bring them back",
+        "Brought back: " + many(count, "message"))}>Bring back all ${number(count)} …</button>` : null}
       ${here && !edit && undone.length ? buttonsFor(undone[0], change) : null}
       ${here && !edit ? html`<button class="quiet" onClick=${() => change("pin", { what: id }, "Pin this message", "Pin it", "Pinned")}>Pin …</button>`
         : null}
