@@ -67,9 +67,8 @@ def compare(what: str, large: Callable[[], float], small: Callable[[], float]) -
     """Print how long the large one takes beside the small one, in turns."""
     pairs = [(large(), small()) for _ in range(ROUNDS)]
     one, two = (statistics.median(column) for column in zip(*pairs, strict=True))
-    print(
-        f"{what:<46} {one:6.0f} ms   beside {two:4.0f} ms: {one / two:.2f} x   longest {max(a for a, _ in pairs):.0f} ms"
-    )
+    longest = max(pair[0] for pair in pairs)
+    print(f"{what:<46} {one:6.0f} ms   beside {two:4.0f} ms: {one / two:.2f} x   longest {longest:.0f} ms")
 
 
 def scroll(page: Page) -> None:

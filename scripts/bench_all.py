@@ -59,7 +59,9 @@ BENCHES = (
     Bench("leaks", "bench/leaks.py", "Whether memory grows with the number of requests."),
     Bench("postgres", "bench/postgres.py", "Postgres: queries of an opening, and many sessions at once."),
     Bench("gateway", "bench/gateway.py", "The gateway, beside a bare pass-through on the same stack."),
-    Bench("inspector", "bench/inspector.py", "The inspector in a browser: much of everything, beside a little."),
+    Bench(
+        "inspector", "bench/inspector.py", "The inspector in a browser: much of everything, beside a little."
+    ),
     Bench("integrations", "-m bench.integrations", "fanfold in frameworks, beside their own managers."),
 )
 

@@ -212,11 +212,11 @@ def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
 def _instead(state: State, target: Decision, undoing: Decision) -> Iterator[Decision]:
     """The folds and drops that hide a part of what an edit hid, and nothing else, since it was undone."""
     log = state.log
-    hidden = log.leaves(covers_of(target.edit))
+    hidden, since = log.leaves(covers_of(target.edit)), log.born[undoing.id]
     for decision in standing_edits(state):
-        if isinstance(decision.edit, Fold | Drop) and log.born[decision.id] > log.born[undoing.id]:
-            if log.leaves(covers_of(decision.edit)) < hidden:
-                yield decision
+        later = isinstance(decision.edit, Fold | Drop) and log.born[decision.id] > since
+        if later and log.leaves(covers_of(decision.edit)) < hidden:
+            yield decision
 
 
 def release(state: State, id: str) -> None:
