@@ -98,6 +98,7 @@ def test_a_message_is_found_and_brought_back_by_keyboard_alone() -> None:
         back = sight.get_by_role("button", name="Undo", exact=True)
         back.wait_for()
         assert chat.view().row(edit.id) is None
+        sight.get_by_role("heading", name="The model sees this message").wait_for()
         back.focus()
         sight.keyboard.press("Enter")
         sight.get_by_role("heading", name="The model does not see this message").wait_for()

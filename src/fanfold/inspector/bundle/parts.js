@@ -227,7 +227,7 @@ export const to = (name, ...rest) => home() + "s/" + [name, ...rest].map(encodeU
 
 // A change is proposed first: what it does to tokens, cache and cost. Only then it is made.
 const BACK = {
-  undo: (fields, made) => made.map((one) => (one.edit.edit ? ["redo", { edit: one.edit.edit }] : ["undo", { edit: one.id }])).reverse(),
+  undo: (fields, made) => made.filter((one) => one.edit.edit).map((one) => ["redo", { edit: one.edit.edit }]).reverse(),
   redo: (fields, made) => [["undo", { edit: fields.edit }], ...made.slice(0, -1).reverse().map((one) => ["redo", { edit: one.edit.edit }])],
   pin: (fields, [one]) => [["unpin", { what: one.id }]],
   unpin: (fields, [one]) => [["redo", { edit: one.edit.edit }]],
