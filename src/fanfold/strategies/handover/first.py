@@ -98,16 +98,20 @@ def quoted_first(old: Span, view: View, at_most: int) -> str:
 
 
 def _requests(rows: Sequence[Row], view: View) -> Iterator[Asked]:
-    """What the user asked in these rows and behind them, as it was recorded; each message is read once."""
-    known: dict[str, tuple[Message, Asked]] = view.memory.get("asked", {})
-    found: dict[str, tuple[Message, Asked]] = {}
+    """What the user asked in these rows and behind them, as it was recorded."""
+    found: dict[str, Asked] = {}
     for row in rows:
         for entry in row.asked:
             message = row.whole if row.kind == "entry" else view.said(entry)
             if message is not None and message.text.strip():
-                one = known.get(entry)
-                if one is None or one[0] is not message:
-                    one = message, Asked(entry, words_said(message))
-                found[entry] = one
-    view.memory["asked"] = found
-    return (asked for _, asked in found.values())
+                found[entry] = request_in(entry, message, view)
+    return iter(found.values())
+
+
+def request_in(entry: str, message: Message, view: View) -> Asked:
+    """What the user asked in a message, which is read once."""
+    known: dict[str, tuple[Message, Asked]] = view.memory.setdefault("asked", {})
+    one = known.get(entry)
+    if one is None or one[0] is not message:
+        one = known[entry] = message, Asked(entry, words_said(message))
+    return one[1]

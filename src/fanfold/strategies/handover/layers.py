@@ -22,7 +22,7 @@ from fanfold.core.view import Row, Span, View
 from fanfold.strategies.filling import clip_newest, fewest, fills, left_free
 from fanfold.strategies.framing import framing, is_crowded
 from fanfold.strategies.handover.facts import DoneCall
-from fanfold.strategies.handover.first import first_request
+from fanfold.strategies.handover.first import first_request, request_in
 from fanfold.strategies.handover.names import Known, Sight, names_in, names_shown, ordered, see
 from fanfold.strategies.handover.past import Past, newest_of, past_of
 from fanfold.strategies.handover.ruling import strict
@@ -30,7 +30,6 @@ from fanfold.strategies.handover.seal import sealed, unsealed
 from fanfold.strategies.handover.sections import Story
 from fanfold.strategies.handover.tongue import story_in
 from fanfold.strategies.handover.tools import tools_with
-from fanfold.strategies.handover.words import words_said
 from fanfold.strategies.handover.writing import Outline, Page, Room, outline
 from fanfold.strategies.prompting import prompt, read_summary
 from fanfold.strategies.shortening import shortened_arguments
@@ -270,7 +269,8 @@ def _forgets(row: Row, view: View) -> bool:
     known: dict[str, tuple[Row, bool]] = view.memory.setdefault("forgets", {})
     if row.id not in known or known[row.id][0] is not row:
         text = "\n".join(message.text for message in row.messages)
-        said = [words_said(message) for message in map(view.said, row.asked) if message is not None]
+        messages = zip(row.asked, map(view.said, row.asked), strict=True)
+        said = [request_in(entry, one, view).words for entry, one in messages if one is not None]
         asked = [words for words in said if words.speaker in ("person", "context")]
         first = asked[0].text[:_RECOGNISED] if asked else ""
         rules = (rule for words in asked for rule in words.rules if strict(rule))
