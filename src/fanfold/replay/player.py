@@ -55,6 +55,7 @@ class SessionPlayer:
             "clock": lambda: self._now,
             "on_edit": self.tally.count_edits,
             "summarizer": self.tally.answer if summarizer else None,
+            "store": fanfold.Memory(),  # never the user's own, where a session of this name may be
         }
         self.chat = fanfold.open(trace.name or "trace", **settings | options)
         self._whole: dict[str, str] = {}

@@ -17,6 +17,7 @@ from fanfold.core.view import Row, View
 from fanfold.dialects.dialect import Dialect, bare_row, decode, encode
 from fanfold.session.open import open
 from fanfold.session.session import Session
+from fanfold.stores.memory import Memory
 from fanfold.testing.checking import sure
 from fanfold.testing.models import FakeModel
 from fanfold.testing.talks import Body, called, replied, returned, said, talk
@@ -80,7 +81,8 @@ def _reduce(
 ) -> Outcome:
     refused: list[str] = []
     asked, watched = summarizer or FakeModel(), _watch(strategy, refused, lambda: made.append(shape))
-    with open("check", window=window, strategy=watched, summarizer=asked, filters=()) as chat:
+    store = Memory()  # never the one of the settings
+    with open("check", window=window, strategy=watched, summarizer=asked, filters=(), store=store) as chat:
         chat.merge(bodies)
         before = chat.view().messages
         outcome = chat.compact(force=True)

@@ -17,6 +17,7 @@ from fanfold.core.message import Message, Thinking
 from fanfold.dialects.dialect import Reply
 from fanfold.session.open import open
 from fanfold.session.session import Session
+from fanfold.stores.memory import Memory
 from fanfold.testing.provider import Provider
 
 MODELS = {
@@ -54,7 +55,7 @@ def replay(
     """
     found = Replayed()
     judge = Provider([], foreign_signatures=True)
-    with open("replay", model=MODELS[dialect], window=window, dialect=dialect) as chat:
+    with open("replay", model=MODELS[dialect], window=window, dialect=dialect, store=Memory()) as chat:
         spoken = False
         for message in messages:
             answered = message.role == "assistant"

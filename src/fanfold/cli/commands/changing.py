@@ -237,8 +237,8 @@ def _ahead(told: Preview) -> str:
     """What the next request does if the view is now too large for it."""
     if told.problem:
         return f"The next request cannot be sent so: {told.problem}"
-    if not told.due:
-        return ""
+    if not told.due or (told.reduced is not None and told.reduced >= told.after):
+        return ""  # nothing more can be reduced, and it fits
     to = f" to about {told.reduced:,} tokens" if told.reduced is not None else ""
     return (
         f"The next request is reduced{to} first, because it is above {told.trigger:,}: "
