@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
 from itertools import islice
 
 import msgspec
@@ -82,7 +83,7 @@ class Page(msgspec.Struct, frozen=True):
         return tuple((number + lines, source) for number, source in self.sources)
 
 
-class Outline(msgspec.Struct, frozen=True):
+class Outline(msgspec.Struct, frozen=True, dict=True):
     """A hand-over without names and outputs."""
 
     sections: tuple[tuple[str, list[Line]], ...]
@@ -102,25 +103,36 @@ class Outline(msgspec.Struct, frozen=True):
         return self.measure(_text(self._told(())))
 
     def _told(self, names: Iterable[tuple[str, str]]) -> list[Told]:
-        found, spare, tongue = [*self.sections], self.spare, self.story.tongue
-        told = "\n".join([line.text for _, lines in found for line in lines])
-        rows = _rows(names, told, min(self.room.names, spare), self.measure, self.story.refs)
-        spare -= _add(found, tongue.names, rows, min(self.room.names + 64, spare), self.measure)
-        self._add_outputs(found, told, min(self.room.outputs, spare))
-        return _whole(found, self.story, self.room.total)
+        more: list[tuple[str, list[Line]]] = []
+        spare, tongue = self.spare, self.story.tongue
+        rows = _rows(names, self._words, min(self.room.names, spare), self.measure, self.story.refs)
+        spare -= _add(more, tongue.names, rows, min(self.room.names + 64, spare), self.measure)
+        self._add_outputs(more, min(self.room.outputs, spare))
+        return _whole([*self._lines, *_lines(more, self.story)], self.story, self.room.total)
 
-    def _add_outputs(self, found: list[tuple[str, list[Line]]], told: str, room: int) -> None:
+    @cached_property
+    def _words(self) -> str:
+        """What is told in the sections."""
+        return "\n".join([line.text for _, lines in self.sections for line in lines])
+
+    @cached_property
+    def _lines(self) -> list[Told]:
+        """The sections as they are written down, whatever names and outputs stand behind them."""
+        return list(_lines(self.sections, self.story))
+
+    def _add_outputs(self, more: list[tuple[str, list[Line]]], room: int) -> None:
         """Put in what outputs there are: what each was as far as there is room, of the others the references alone."""
         if room <= 0:
             return
         listed: list[tuple[str, list[Line]]] = []
         heading, apart = self.story.tongue.outputs, room // _OTHERS
-        taken = _add(listed, heading, list(sections.outputs(self.story, told)), room - apart, self.measure)
-        named = "\n".join([line.text for _, lines in (*found, *listed) for line in lines])
+        lines = list(sections.outputs(self.story, self._words))
+        taken = _add(listed, heading, lines, room - apart, self.measure)
+        named = "\n".join([self._words, *(line.text for _, lines in (*more, *listed) for line in lines)])
         rest = list(sections.other_outputs(self.story, named))
         _add(listed, heading, rest, room - taken, self.measure)
         if listed:
-            found.append((heading, [line for _, lines in reversed(listed) for line in lines]))
+            more.append((heading, [line for _, lines in reversed(listed) for line in lines]))
 
 
 def outline(story: Story, room: Room, measure: Measure) -> Outline:
@@ -158,10 +170,9 @@ def _weight(lines: Sequence[Line], room: float) -> float:
     return max(_PASSING, telling / room)
 
 
-def _whole(found: Sequence[tuple[str, list[Line]]], story: Story, total: int) -> list[Told]:
+def _whole(lines: list[Told], story: Story, total: int) -> list[Told]:
     """The lines of a hand-over, its opening before them."""
     root = story.tongue.below.format(story.root) if story.root else ""
-    lines = list(_lines(found, story))
     quotes = story.tongue.quotes if any("«" in text for text, _, _ in lines) else ""
     opening = story.tongue.opening if total > _SMALL and not story.follows else ""
     head = " ".join(filter(None, (opening, quotes, root)))
