@@ -29,7 +29,9 @@ def test_policies_are_compared(run: Run, tmp_path: Path) -> None:
     assert ran.code == 0
     assert [line.split()[0] for line in ran.out.splitlines()] == ["policy", "none", "drop_oldest"]
     assert "<svg" in (tmp_path / "page.html").read_text()
-    figures = json.loads(run("replay", "t*.json", "--policy", "drop_oldest", "--json", "--workers", "1").out)
+    apart = ("--policy", "none", "--policy", "drop_oldest")
+    figures = json.loads(run("replay", "t*.json", *apart, "--json", "--workers", "1").out)
+    assert list(figures["policies"]) == ["none", "drop_oldest"]
     assert figures["policies"]["drop_oldest"]["calls"] == 2
 
 

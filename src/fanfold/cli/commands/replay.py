@@ -32,9 +32,10 @@ def found_traces(context: click.Context, argument: click.Parameter, given: tuple
 @click.argument("traces", nargs=-1, required=True, callback=found_traces)
 @click.option(
     "--policy",
-    default="none,drop_oldest,default",
+    multiple=True,
+    default=("none,drop_oldest,default",),
     show_default=True,
-    help="Policies, separated by commas: `none`, strategies (`elide+digest` is both), presets.",
+    help="Policies, by commas or one for each --policy: `none`, strategies (`elide+digest` is both), presets.",
 )
 @click.option("--window", type=size, default="100k", show_default=True, help="The window, such as 32k.")
 @click.option("--workers", type=click.IntRange(1), help="Processes; by default one for each core.")
@@ -52,7 +53,7 @@ def found_traces(context: click.Context, argument: click.Parameter, given: tuple
 @as_json
 def replay(
     traces: list[Path],
-    policy: str,
+    policy: tuple[str, ...],
     window: int,
     workers: int | None,
     engine: str,
@@ -73,7 +74,7 @@ def replay(
     with progress("replaying …") as told:
         found = replaying.replay(
             traces,
-            [name.strip() for name in policy.split(",") if name.strip()],
+            [name.strip() for name in ",".join(policy).split(",") if name.strip()],
             window=window,
             engine=engine,
             workers=workers,
