@@ -25,8 +25,7 @@ def main() -> None:
         print()
         print(chat.why(first.id))
 
-        through = chat.why(first.id).edits[0]
-        chat.undo(through.id, through=True)
+        chat.undo(first.id)  # this message alone; `chat.undo("e3")` takes a whole edit back
         print(f"\nback in view: {chat.why(first.id).visible}")
         print(chat.pressure())
 
