@@ -266,6 +266,68 @@ def test_what_the_agent_concludes_is_told_before_what_it_announces() -> None:
     assert text.count("Let me look") < 10
 
 
+@pytest.mark.parametrize(
+    "announced",
+    [
+        "Reading part {}.", "Now the tests of part {}.", "I’ll look at part {} next.", "Step {}: the database",
+        "Great! Let me read part {}.", "You're right. Let me check part {}.", "Still running part {}; no signal yet.",
+        "次に、パート{}のモック設定とすべてのテストケース内の`mockAnalyzer`の参照を更新していきます：",
+        "パート{}を読み込みます。",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize(
+    "found",
+    [
+        "The index holds two keys for each row.",
+        "I’ll use a lock file because two workers share the folder.",
+        "キャッシュが消去されていません。",
+        "Now the suite passes: 34 of 34.",
+    ],
+)
+def test_announcements_give_way_to_what_was_found(announced: str, found: str) -> None:
+    look = Call("c", "think", "{}")
+    text = told(
+        user("Go."),
+        assistant(found, look),
+        *(assistant(announced.format(number), look) for number in range(60)),
+        room=Room(400, 100, 90),
+    )
+    assert f"- {found}\n" in f"{text}\n"
+
+
+def test_a_sentence_that_says_nothing_by_itself_is_told_with_the_next() -> None:
+    look = Call("c", "think", "{}")
+    sayings = [
+        assistant("I found the issue. The lexer drops the last sign. Let me fix it.", look),
+        assistant("The test now shows:\n\n- agent=4, human=1\n\nLet me commit.", look),
+        assistant("Pythonが利用できないようです。 別の方法で確認します：", look),
+    ]
+    text = told(user("Go."), *sayings, *[assistant(f"Round {n} is over.", look) for n in range(40)])
+    for line in (
+        "I found the issue. The lexer drops the last sign.",
+        "The test now shows: agent=4, human=1",
+        "Pythonが利用できないようです。",
+    ):
+        assert f"\n- {line}" in text
+
+
+def test_in_brief_a_conclusion_is_told_rather_than_the_announcement_before_it() -> None:
+    said = assistant(
+        "Let me look at the log. The worker fails because its folder is gone.", Call("c", "think", "{}")
+    )
+    (whole,) = section(told(user("Go."), said), "found")
+    assert whole == "Let me look at the log. / The worker fails because its folder is gone."
+    (brief,) = section(told(user("Go."), said, room=Room(400, 100, 42)), "found")
+    assert brief == "The worker fails because its folder is gone."
+
+
+def test_what_was_said_in_passing_between_two_findings_is_one_line() -> None:
+    look = Call("c", "think", "{}")
+    said = ["The cause is the cache.", "Now update the reader.", "Step 2: the writer", "Both work now."]
+    text = told(user("Go."), *[assistant(one, look) for one in said])
+    assert section(text, "found") == [said[0], "Now update the reader. · Step 2: the writer", said[3]]
+
+
 def test_what_the_agent_says_while_it_waits_gives_way_to_what_it_found_before() -> None:
     waits = [
         assistant(

@@ -8,21 +8,11 @@ import msgspec
 
 from fanfold.core.message import Call, Message, Result
 from fanfold.strategies.handover.evidence import Ended, ended
+from fanfold.strategies.handover.saying import announces, is_hollow, is_word, reports, sentences, tells
 from fanfold.strategies.handover.tools import Tools, Use
 from fanfold.strategies.handover.words import Words, words_said
 from fanfold.text.patterns import pattern
 
-_SENTENCE = pattern(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+")
-_TELLING = pattern(
-    r"\b(?:found|finding|because|root cause|turns out|decid\w+|chose|choos\w+|instead of|rather than|confirmed|"
-    r"verified|fix(?:ed|es)|works?\b|passes|passed|fail(?:s|ed|ing)?|the (?:issue|problem|bug|reason|cause)|so I|"
-    r"implemented|added|removed|renamed|moved|updated|pushed|committed|merged|created|completed?|done|"
-    r"recommend\w*|should|conclu\w+|not needed|no longer|remaining|next step|blocked|depends on|open question)\b"
-    r"|原因|決め|決定|採用|方針|ため|修正|実装|追加|削除|更新|完了|成功|失敗|確認|問題|判明|必要|残り|次に|変更|作成",
-    2,
-)
-_WORD = 16
-"""Characters of a sentence that is no more than a word or two."""
 _RUNNING = pattern(
     r"running with session ID (\d{1,20})|running in (?:the )?background with ID: ?([\w-]{1,80})|"
     r"^agentId: ([\w-]{1,80})|\A\{\"agent_id\": ?\"([\w-]{1,80})\"",
@@ -34,6 +24,8 @@ _CLOSED = pattern(
 )
 _HEAD = 600
 """Characters of an output in which a tool says whether something runs on."""
+_LEAD = 90
+"""Characters up to which a sentence that says little is told with the next."""
 _EMPTY = pattern(r"\A[\W_]*\Z")
 
 
@@ -49,13 +41,13 @@ class Said(msgspec.Struct, frozen=True, gc=False):
 
     entry: str
     first: str
-    """Its first sentence."""
+    """Its first sentence, with the next where it says nothing by itself."""
     telling: tuple[str, ...]
-    """Sentences in which it concludes, chooses or reports."""
+    """Sentences behind it in which it concludes, chooses or reports."""
     report: bool
     """Whether it says this to the person, and calls nothing."""
-    waits: bool = False
-    """Whether it only waits for something that runs, and concludes nothing."""
+    announces: bool = False
+    """Whether the first sentence says only what comes next, or that something goes on."""
 
 
 class DoneCall(msgspec.Struct, frozen=True, gc=False):
@@ -160,12 +152,15 @@ def step_of(entry: str, number: int, result: Result, use: Use | None) -> DoneCal
 
 
 def _said(entry: str, text: str, *, report: bool, waits: bool = False) -> Said:
-    pieces = [piece.strip(" \t*#>-") for piece in _SENTENCE.split(text[:8_000])]
-    pieces = [piece for piece in pieces if len(piece) > 3 and not piece.startswith(("```", "|"))]
+    pieces = sentences(text[:8_000])
     first = pieces.pop(0) if pieces else text.strip()[:200]
-    if len(first) <= _WORD and pieces:  # "Perfect!" says nothing by itself
+    while pieces and len(first) < _LEAD and (is_word(first) or _leads(first, pieces[0])):
         first = f"{first} {pieces.pop(0)}"
-    telling = [piece for piece in pieces if len(piece) > 12 and _TELLING.search(piece)]
-    waits = waits and not _TELLING.search(first)
-    kept = tuple(telling[: 24 if report else 4])
-    return Said(entry=entry, first=first, telling=kept, report=report, waits=waits)
+    telling = tuple([piece for piece in pieces if tells(piece)][: 24 if report else 4])
+    passing = announces(first) or ((waits or is_word(first)) and not reports(first))
+    return Said(entry=entry, first=first, telling=telling, report=report, announces=passing)
+
+
+def _leads(first: str, following: str) -> bool:
+    """Whether a sentence needs the next to say something; what is only announced needs nothing, and adds nothing."""
+    return is_hollow(first) and not announces(first) and not announces(following)

@@ -29,15 +29,6 @@ _DEFINED = pattern(
     r"async|describe|it|test)\s+(?:async\s+|default\s+|const\s+|function\s+|class\s+|\([^)]{0,60}\)\s*)*['\"(]*"
     r"([A-Za-z_$][\w$.-]{2,60})"
 )
-_PASSING = 16
-"""Characters of what is said in passing, such as "Done." or "Step 4.": it gives way first."""
-_ANNOUNCES = pattern(
-    r"(?:(?:Perfect|Great|Good|Excellent|OK|Okay|Now|Next|Then|First|Finally|So)\b[!,.]? ?)*"
-    r"(?:let me|let's|i'll|i will|i'm going to|now i|i need to|i can see|i see)\b|"
-    r".{0,40}(?:ます|ましょう)[。:：]?\Z",
-    2,
-)
-"""What an agent says before it does something."""
 _STOPS = pattern(r"kill|stop|close|cancel|terminate", 2)
 """In the name of a tool that ends what runs."""
 _ID = pattern(r"\d+|[A-Za-z]{0,8}[_-]?[0-9a-f]{1,12}|[0-9a-f-]{36}|\w{1,12}")
@@ -454,19 +445,16 @@ def sayings(items: Iterable[Item]) -> Iterator[Line]:
     """What the agent said among some items, a line each."""
     for item in items:
         if type(item) is Said:
-            passing = item.waits or len(item.first) < _PASSING or bool(_ANNOUNCES.match(item.first))
-            slight = passing and not item.report and not _more(item)
+            slight = item.announces and not item.telling and not item.report
             yield Line(entries=(item.entry,), slight=slight, tell=partial(_saying, item))
 
 
-def _more(said: Said) -> list[str]:
-    """What it tells beside its first sentence."""
-    return [piece for piece in said.telling if piece not in said.first]
-
-
 def _saying(said: Said) -> Forms:
-    pieces = [short(said.first, 220), *(short(piece, 200) for piece in _more(said))]
-    return short(said.first, 125), short(" / ".join(pieces), 900 if said.report else 260)
+    """What it says; in brief, what it concludes rather than what it does at once."""
+    passing = said.announces and not said.report and said.telling
+    pieces = [short(said.first, 220), *(short(piece, 200) for piece in said.telling)]
+    full = short(" / ".join(pieces), 900 if said.report else 260)
+    return short(said.telling[0] if passing else said.first, 125), full
 
 
 def outputs(story: Story, told: str) -> Iterator[Line]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
-from itertools import islice
+from itertools import groupby, islice
 
 import msgspec
 
@@ -55,6 +55,8 @@ _AT_ONCE = 24
 """Names that are counted at a time."""
 _NOTE = 60
 """Characters of the note where words are cut."""
+_BESIDE = " · "
+"""Between what was said in passing."""
 _ID = 8
 """Characters of an id that tell it from others."""
 _QUOTED, _BEGINNING = 600, 300
@@ -204,7 +206,7 @@ def _lines(found: Sequence[tuple[str, list[Line]]], story: Story) -> Iterator[To
     for heading, lines in _mark_echoes(found, names, story):
         yield heading, (), ""
         name = names.get(heading, "")
-        for line in lines:
+        for line in _in_passing(lines) if name == "found" else lines:
             told = quoted(line.text) if name in ("summary", "instructions") else line.text
             if (
                 name not in _SPEAKERS
@@ -212,6 +214,19 @@ def _lines(found: Sequence[tuple[str, list[Line]]], story: Story) -> Iterator[To
                 told = " ".join(told.splitlines())
             text = told if name == "story" else f"- {closed(told)}".replace("\n", "\n  ")
             yield text, line.entries, _speakers(name, line)
+
+
+def _in_passing(lines: Iterable[Line]) -> Iterator[Line]:
+    """What was found, a line each; what was said in passing between two findings in one line, each thing once."""
+    for slight, some in groupby(lines, key=lambda line: line.slight):
+        if not slight:
+            yield from some
+            continue
+        run = list(some)
+        origin = next((line.origin for line in run if line.origin), "")
+        entries = tuple(dict.fromkeys(entry for line in run for entry in line.entries))
+        texts = dict.fromkeys(closed(line.text) for line in run)
+        yield Line(_BESIDE.join(texts), "", entries, origin=origin)
 
 
 def _mark_echoes(
@@ -234,7 +249,9 @@ def _mark_echoes(
         # Who sends one sentence and nothing else has made it his own.
         own = alone.get(line.entries[0]) == line.text.strip() and is_whole(text)
         if text != line.text and not own:
-            other[id(line)] = None if name == "rules" else Line(text, "", line.entries, origin="tool")
+            other[id(line)] = (
+                None if name == "rules" else Line(text, "", line.entries, slight=line.slight, origin="tool")
+            )
     changed = [(heading, [other.get(id(line), line) for line in lines]) for heading, lines in found]
     kept = ((heading, [line for line in lines if line is not None]) for heading, lines in changed)
     return [(heading, lines) for heading, lines in kept if lines]
@@ -288,7 +305,8 @@ def fit(lines: Sequence[Line], room: int, measure: Measure) -> tuple[list[Line],
         left -= max(0, more)
         kept[at] = lines[at].text
     return [
-        Line(text, "", lines[at].entries, origin=lines[at].origin) for at, text in kept.items()
+        Line(text, "", lines[at].entries, slight=lines[at].slight, origin=lines[at].origin)
+        for at, text in kept.items()
     ], room - left
 
 
