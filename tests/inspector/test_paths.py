@@ -155,3 +155,24 @@ def test_a_note_that_is_removed_says_which_older_one_comes_back() -> None:
         (older,) = visitor.ask("sessions/run")["notes"]
         assert older["text"] == "Feed the zebra."
         assert len(visitor.tell("run", "undo", edit=older["id"], dry_run=True)["says"]) < len(told["says"])
+
+
+def test_only_messages_that_leave_the_path_are_counted_and_summaries_that_open_are_told() -> None:
+    store = Memory()
+    chat = talk(store, *(f"Question {n}. " * 20 for n in range(6)))
+    rows = [row.id for row in chat.view().rows]
+    chat.rewind(rows[5])
+    chat.say("Is it the fox?")
+    chat.fold(tuple(rows[1:4]), "Asked.")
+    with Page(store) as page:
+        visitor = page.enter()
+        shown = "A summary was made only later: what it hides is shown again there."
+        for verb, to, left in (
+            ("forward", rows[-1], "1 message that was said since"),
+            ("rewind", rows[5], "The message"),
+        ):
+            says = visitor.tell("run", verb, to=to, dry_run=True)["says"]
+            assert [line.startswith(left) for line in says].count(True) == 1, says
+            assert says[-1] == shown
+        visitor.tell("run", "rewind", to=rows[5])
+        assert len(chat.view().rows) == 6

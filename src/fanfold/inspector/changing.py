@@ -13,7 +13,15 @@ from fanfold.core.record import TokenUsage
 from fanfold.inspector.desk import Seat
 from fanfold.inspector.looking import Inquiry, count_hidden, shortened_under
 from fanfold.session.preview import Preview
-from fanfold.session.stored import ANY_WINDOW, bring_back, opening_of, summary_of, tenant_of
+from fanfold.session.stored import (
+    ANY_WINDOW,
+    bring_back,
+    count_left,
+    head_ahead,
+    opening_of,
+    summary_of,
+    tenant_of,
+)
 from fanfold.tokens.models import lookup
 from fanfold.tokens.usage import cost
 
@@ -76,7 +84,7 @@ def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     if verb == "release":
         found["says"] = _say_release(told)
     found["says"] += [*says, *_say_others(seat, verb, args, told), *_say_note(seat, verb, args, told)]
-    found["says"] += _say_path(seat, verb, told)
+    found["says"] += _say_path(seat, verb, args, told)
     if not asked.body.get("dry_run"):
         if found["stops"] and not asked.body.get("anyway"):
             raise BadInput(f"{told.problem} Say 'anyway' to make the change all the same.")
@@ -151,21 +159,33 @@ def _quote(note: Note) -> str:
     return f"“{words[:_QUOTED]}{'…' * (len(words) > _QUOTED)}”"
 
 
-def _say_path(seat: Seat, verb: str, told: Preview) -> list[str]:
+def _say_path(seat: Seat, verb: str, args: tuple[Any, ...], told: Preview) -> list[str]:
     """What the model no longer sees, or sees again, when the conversation goes back or forward."""
-    gone = set(told.gone) if verb in ("rewind", "forward") else set()
-    count = sum(row.count for row in seat.chat.view().rows if row.id in gone and row.kind != "note")
-    if not count:
-        return []
-    if verb == "forward":
+    to = (args[0] or head_ahead(seat.chat)) if verb in ("rewind", "forward") else None
+    count = count_left(seat.chat, to) if to is not None else 0
+    said = []
+    if count and verb == "forward":
         since = (
             "1 message that was said since is"
             if count == 1
             else f"{count:,} messages that were said since are"
         )
-        return [f"{since} left out then. Nothing is lost: you can go back the same way."]
-    after = "The message after it is" if count == 1 else f"The {count:,} messages after it are"
-    return [f"{after} no longer shown to the model. Nothing is lost: you can go forward again."]
+        said.append(f"{since} left out then. Nothing is lost: you can go back the same way.")
+    elif count:
+        after = "The message after it is" if count == 1 else f"The {count:,} messages after it are"
+        said.append(f"{after} no longer shown to the model. Nothing is lost: you can go forward again.")
+    return [*said, *_say_opened(seat, told)] if to is not None else []
+
+
+def _say_opened(seat: Seat, told: Preview) -> list[str]:
+    """Which summaries do not stand where the conversation goes, although it keeps messages that they hide."""
+    came, made = set(told.came), {row.id for row in seat.chat.view().rows if row.kind in ("fold", "drop")}
+    count = sum(not came.isdisjoint(seat.chat.why(id).hides) for id in made.intersection(told.gone))
+    if not count:
+        return []
+    if count == 1:
+        return ["A summary was made only later: what it hides is shown again there."]
+    return [f"{count:,} summaries were made only later: what they hide is shown again there."]
 
 
 def _way_from(seat: Seat, before: str) -> tuple[str, dict[str, str]]:

@@ -213,6 +213,12 @@ def tip_beyond(chat: Verbs, entry: str) -> str:
     return tip
 
 
+def count_left(chat: Verbs, to: str) -> int:
+    """How many messages are on the way to where the session stands, and not on the way to another entry."""
+    state = chat._state
+    return len(set(state.path).difference(state.log.tree.path(undo.entry_named(state, to))))
+
+
 def count_unedited(chat: Verbs) -> int:
     """The tokens that a request would have with everything in it that was said, and without tools to look it up.
 
