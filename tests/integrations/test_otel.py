@@ -106,7 +106,7 @@ def test_what_was_read_from_the_cache_and_written_to_it_is_part_of_the_input(wat
     words = "You read every page with care. " * 400
     with Provider([Turn("One."), Turn("Two.")]) as provider:
         client = Anthropic(base_url=provider.anthropic_base_url, api_key="any", max_retries=0)
-        with fanfold.open("run-42", model="claude-sonnet-4-5", system=words) as chat:
+        with fanfold.open("run-42", model="claude-sonnet-5-5", system=words) as chat:
             for _ in range(2):
                 chat.say("And?")
                 loop.run(chat, lambda body: client.messages.create(**body), {}, max_tokens=100)

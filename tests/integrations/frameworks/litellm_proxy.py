@@ -59,7 +59,7 @@ def serving(folder: Path, provider: Provider, store: str, window: int) -> Iterat
 def _config(provider: Provider) -> dict[str, object]:
     gpt = {"model": "openai/gpt-4o", "api_base": provider.openai_base_url, "api_key": "any"}
     claude = {
-        "model": "anthropic/claude-sonnet-4-5",
+        "model": "anthropic/claude-sonnet-4-6",
         "api_base": provider.anthropic_base_url,
         "api_key": "any",
     }

@@ -403,7 +403,7 @@ def test_claude_works_through_a_long_run_with_thinking_and_without(thinking: Any
             from anthropic import AsyncAnthropic
 
             client = AnthropicClient(
-                model="claude-sonnet-4-5",
+                model="claude-sonnet-4-6",
                 anthropic_client=AsyncAnthropic(base_url=provider.anthropic_base_url, api_key="any"),
                 function_invocation_configuration=LONG,
             )

@@ -284,7 +284,7 @@ def test_an_agent_of_claude_that_thinks_keeps_its_thoughts_in_the_running_loop()
     messages = [ChatMessageUser(content="Read.")]
     for number in range(30):
         messages += [calling(number, thought=f"page {number}?"), answering(number)]
-    model = get_model("anthropic/claude-sonnet-4-5", api_key="any", memoize=False)
+    model = get_model("anthropic/claude-sonnet-4-6", api_key="any", memoize=False)
     sent = compact(FanfoldCompaction(window=8_000), messages, model)
     first = next(message for message in sent if message.role == "assistant")
     assert isinstance(first.content[0], ContentReasoning)

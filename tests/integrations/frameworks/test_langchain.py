@@ -364,7 +364,7 @@ def test_claude_works_through_a_long_run_with_thinking_and_without(thinking: dic
 
     with Provider(script, window=20_000) as provider:
         model = ChatAnthropic(
-            base_url=provider.anthropic_base_url, api_key="any", model="claude-sonnet-4-5", max_tokens=4_000,
+            base_url=provider.anthropic_base_url, api_key="any", model="claude-sonnet-4-6", max_tokens=4_000,
             max_retries=0, thinking=thinking,
         )  # fmt: skip
         agent = create_agent(model, [tool(look)], middleware=[FanfoldMiddleware(window=16_000)])

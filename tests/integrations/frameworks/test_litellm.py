@@ -303,7 +303,7 @@ def test_anthropic_messages_are_kept_inside_the_window_and_looked_up_again() -> 
     with Provider(script, window=9_000) as provider:
         tool = {"name": "look", "input_schema": LOOK["function"]["parameters"]}  # type: ignore[index]
         given: Any = {
-            "model": "anthropic/claude-sonnet-4-5", "messages": history, "max_tokens": 1_000, "tools": [tool],
+            "model": "anthropic/claude-sonnet-4-6", "messages": history, "max_tokens": 1_000, "tools": [tool],
             "api_base": provider.anthropic_base_url, "api_key": "any", "litellm_session_id": "t1",
         }  # fmt: skip
         reply = asyncio.run(litellm.anthropic_messages(**given))

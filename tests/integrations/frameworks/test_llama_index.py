@@ -329,7 +329,7 @@ def test_claude_works_through_a_long_run_with_thinking_and_without(thinking: Any
 
     with Provider(script, window=20_000) as provider:
         claude = Anthropic(
-            "claude-sonnet-4-5",
+            "claude-sonnet-4-6",
             api_key="any",
             base_url=provider.anthropic_base_url,
             max_tokens=4_000,

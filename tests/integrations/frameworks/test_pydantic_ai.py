@@ -324,7 +324,7 @@ def test_claude_works_through_a_long_run_with_thinking_and_without(thinking: Any
 
     with Provider(script, window=20_000) as provider:
         model = AnthropicModel(
-            "claude-sonnet-4-5",
+            "claude-sonnet-4-6",
             provider=AnthropicProvider(base_url=provider.anthropic_base_url, api_key="any"),
         )
         settings: Any = {"max_tokens": 4_000, **({"anthropic_thinking": thinking} if thinking else {})}

@@ -142,7 +142,7 @@ def test_the_claude_agent_sdk_reads_on_and_on(tmp_path: Path) -> None:
     async def run(address: str) -> list[Any]:
         quiet = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
         options = ClaudeAgentOptions(
-            model="claude-sonnet-4-5",
+            model="claude-sonnet-4-6",
             mcp_servers={"pages": create_sdk_mcp_server("pages", tools=[read])},
             allowed_tools=["mcp__pages__read"],
             cwd=tmp_path,

@@ -392,7 +392,7 @@ def test_claude_works_through_a_long_run_with_thinking_and_without(thinking: Any
     with Provider(script, window=20_000) as provider:
         client = {"base_url": provider.anthropic_base_url, "api_key": "any"}
         params = {"params": {"thinking": thinking}} if thinking else {}
-        model = AnthropicModel(client_args=client, model_id="claude-sonnet-4-5", max_tokens=4_000, **params)
+        model = AnthropicModel(client_args=client, model_id="claude-sonnet-4-6", max_tokens=4_000, **params)
         agent = made(FanfoldWindow(window=16_000), model)
         assert str(agent("Look.")).strip() == "Done."
         assert provider.rejected == []
