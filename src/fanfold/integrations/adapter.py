@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
+from itertools import takewhile
 from logging import getLogger
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -40,9 +41,12 @@ from fanfold.session.request import SentRequest
 from fanfold.session.steps import Steps, aplay, play
 from fanfold.stores.store import Store
 from fanfold.text.json_text import to_json
+from fanfold.tokens.models import kin
 
 M = TypeVar("M")
 R = TypeVar("R")
+K = TypeVar("K")
+V = TypeVar("V")
 RECALL_TOOLS: tuple[Function, ...] = FUNCTIONS
 """The tools with which a model looks up what it no longer sees. An integration offers them as its framework does."""
 _KEPT_NAMES = 10_000
@@ -92,7 +96,8 @@ class Outgoing(msgspec.Struct, Generic[M], frozen=True, kw_only=True):
     max_tokens: int | None = None
     """The most that the reply may be, if the framework says so."""
     options: Mapping[str, Any] = {}
-    """What the framework knows that `fanfold.open` takes: `model`, `window`. What the user gave wins."""
+    """What the framework knows that `fanfold.open` takes: `model`, and `window` for a model that fanfold does not know.
+    What the user gave wins."""
 
 
 class Adapted(msgspec.Struct, Generic[M], frozen=True, kw_only=True):
@@ -131,6 +136,21 @@ class Heard(msgspec.Struct, Generic[M], frozen=True, kw_only=True):
     id: str | None = None
 
 
+class Newest(OrderedDict[K, V]):
+    """What was kept last, of at most so many things: an integration remembers what is under way, and must not grow."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self._most = most
+
+    def keep(self, key: K, value: V) -> None:
+        """Keep a thing; the oldest is forgotten where there are too many."""
+        self[key] = value
+        self.move_to_end(key)
+        while len(self) > self._most:
+            self.popitem(last=False)
+
+
 class Adapter:
     """The sessions of one integration, in one pool. `options` are those of `fanfold.open` and `fanfold.Pool`.
 
@@ -148,7 +168,7 @@ class Adapter:
         # The framework runs the recall tools like its own, so that its history has their calls and answers.
         self.pool = Pool(store, **{**options, "recall": False})
         self._options, self._recall, self._too_long = options, recall, too_long
-        self._given: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._given = Newest[str, dict[str, Any]](_KEPT_NAMES)
         """What each session was last opened with."""
         self._warned = set[str]()
 
@@ -265,14 +285,11 @@ class Adapter:
         fixed = {"window", "budget"} if {"window", "budget"} & self._options.keys() else set[str]()
         known = {
             key: value
-            for key, value in outgoing.options.items()
-            if value is not None and key not in self._options.keys() | fixed
+            for key, value in _framework_options(outgoing).items()
+            if key not in self._options.keys() | fixed
         }
         given = {**known, "dialect": outgoing.converter.dialect}
-        self._given[outgoing.session] = given
-        self._given.move_to_end(outgoing.session)
-        while len(self._given) > _KEPT_NAMES:
-            self._given.popitem(last=False)
+        self._given.keep(outgoing.session, given)
         return self.pool.session(outgoing.session, **given)
 
     def _fit(self, chat: Any, outgoing: Outgoing[M]) -> Steps[Adapted[M]]:
@@ -306,7 +323,7 @@ class Adapter:
 
         At most a quarter, so that a history has room beside it in a window that the user made small.
         """
-        window = self._options.get("window") or outgoing.options.get("window")
+        window = self._options.get("window") or _framework_options(outgoing).get("window")
         try:  # some frameworks pass on whatever their user gave
             most = int(outgoing.max_tokens) if outgoing.max_tokens is not None else None
         except (TypeError, ValueError):
@@ -334,6 +351,20 @@ def write_transcript(dialect: str, system: Any, tools: Sequence[Any], bodies: li
         said = {"parts": [{"text": system}]} if isinstance(system, str) else system
         return {"contents": bodies, **({"systemInstruction": said} if said else {}), **spoken}
     raise BadInput(f"The adapter writes no transcript in the dialect {dialect!r}.")
+
+
+def split_leading(messages: Sequence[M], is_system: Callable[[M], bool]) -> tuple[list[M], list[M]]:
+    """The messages of the system that stand before the conversation, which are its prompt; and the others."""
+    leading = list(takewhile(is_system, messages))
+    return leading, list(messages[len(leading) :])
+
+
+def _framework_options(outgoing: Outgoing[Any]) -> dict[str, Any]:
+    """What the framework knows; of a model that fanfold knows, fanfold knows the window better."""
+    known = {key: value for key, value in outgoing.options.items() if value is not None}
+    if kin(known.get("model")) is not None:
+        known.pop("window", None)
+    return known
 
 
 def session_name(*parts: object) -> str:

@@ -9,7 +9,6 @@ where the store is.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 from fanfold.core.message import Message
 from fanfold.dialects.registry import dialect_named
 from fanfold.dialects.tools import Function
-from fanfold.integrations.adapter import Adapted, Adapter, Heard, Outgoing, session_name
+from fanfold.integrations.adapter import Adapted, Adapter, Heard, Newest, Outgoing, session_name
 from fanfold.integrations.requirement import require
 from fanfold.session.pool import Lease
 from fanfold.stores.store import Store
@@ -72,7 +71,7 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
         self._debug = debug
         self._make: Callable[[], Adapter] = partial(Adapter, store, recall=recall, **options)
         self._adapter = self._make()
-        self._sent: OrderedDict[str, _LastSent] = OrderedDict()
+        self._sent = Newest[str, _LastSent](_KEPT)
 
     async def before_model_callback(self, *, callback_context: Any, llm_request: Any) -> None:
         """Fit the history that ADK is about to send."""
@@ -143,10 +142,7 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
         """Put what fits into ADK's request, and remember it until the reply is there."""
         llm_request.contents = adapted.messages
         last = _LastSent(adapted, number)
-        self._sent[adapted.outgoing.session] = last
-        self._sent.move_to_end(adapted.outgoing.session)
-        while len(self._sent) > _KEPT:
-            self._sent.popitem(last=False)
+        self._sent.keep(adapted.outgoing.session, last)
         if self._debug is not None and adapted.request is not None and number % STEPS == 0:
             view = adapted.request.view
             self._debug(f"Context stats: {len(view.messages)} messages, ~{view.tokens} tokens")

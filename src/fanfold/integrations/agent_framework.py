@@ -17,7 +17,7 @@ from fanfold.core.message import Message as Shown
 from fanfold.core.record import TokenUsage
 from fanfold.dialects.registry import dialect_for, dialect_named
 from fanfold.dialects.tools import Function
-from fanfold.integrations.adapter import Adapted, Adapter, Heard, Outgoing, session_name
+from fanfold.integrations.adapter import Adapted, Adapter, Heard, Outgoing, session_name, split_leading
 from fanfold.integrations.requirement import require
 from fanfold.session.pool import Lease
 from fanfold.stores.store import Store
@@ -188,22 +188,22 @@ class FittedChat(ChatMiddleware):  # type: ignore[misc, unused-ignore]
         self, client: Any, messages: list[Message], options: Mapping[str, Any]
     ) -> tuple[list[Message], Outgoing[Message]]:
         """What stands before the conversation, and the request."""
-        until = next((at for at, one in enumerate(messages) if one.role != "system"), len(messages))
+        leading, spoken = split_leading(messages, lambda message: message.role == "system")
         model = options.get("model") or getattr(client, "model", None)
         claude = dialect_for(model or "") == "anthropic"
         thinking = options.get("thinking") if claude else None
         outgoing = Outgoing(
             session=self._session,
-            messages=messages[until:],
+            messages=spoken,
             converter=CLAUDE if claude else OTHERS,
-            system=_system(options.get("instructions"), messages[:until]),
+            system=_system(options.get("instructions"), leading),
             tools=[_function(tool) for tool in options.get("tools") or ()],
             params=_schema(options.get("response_format"))
             | ({"thinking": dict(thinking)} if thinking else {}),
             max_tokens=options.get("max_tokens"),
             options={"model": model},
         )
-        return messages[:until], outgoing
+        return leading, outgoing
 
 
 async def _first(stream: ResponseStream[Any, Any]) -> AsyncIterator[Any]:

@@ -9,7 +9,6 @@ stay whole.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -20,7 +19,7 @@ from fanfold.core.ids import digest
 from fanfold.core.message import Call, Message, Part, Text, Thinking, text_of
 from fanfold.dialects.registry import dialect_for
 from fanfold.dialects.tools import Function
-from fanfold.integrations.adapter import Adapter, Outgoing, session_name
+from fanfold.integrations.adapter import Adapter, Newest, Outgoing, as_function, session_name, split_leading
 from fanfold.integrations.requirement import require
 from fanfold.integrations.telling import (
     as_object,
@@ -117,7 +116,7 @@ class FanfoldCompaction(CompactionStrategy):  # type: ignore[misc, unused-ignore
             threshold = int(window * 0.85) if isinstance(window, int) else 0.85
         super().__init__(type="edit", threshold=threshold, memory=False)
         self._adapter = Adapter(store, **options)
-        self._conversations: OrderedDict[str, _Conversation] = OrderedDict()
+        self._conversations = Newest[str, _Conversation](_KEPT)
         self._current: ContextVar[str | None] = ContextVar("fanfold_session", default=None)
         """The session of the agent that is running; a tool that it calls sees the same."""
 
@@ -160,11 +159,8 @@ class FanfoldCompaction(CompactionStrategy):  # type: ignore[misc, unused-ignore
         self._adapter.close()
 
     def _conversation(self, name: str) -> _Conversation:
-        talk = self._conversations.setdefault(name, _Conversation())
-        self._conversations.move_to_end(name)
-        while len(self._conversations) > _KEPT:
-            self._conversations.popitem(last=False)
-        return talk
+        self._conversations.keep(name, self._conversations.get(name) or _Conversation())
+        return self._conversations[name]
 
     def _tool(self, tool: Function) -> Tool:
         async def look_up(**kwargs: Any) -> str:
@@ -193,26 +189,21 @@ def _outgoing(
     name: str, model: Model, whole: Sequence[ChatMessage], tools: Sequence[ToolInfo]
 ) -> tuple[list[ChatMessage], Outgoing[ChatMessage]]:
     """The messages of the system that stand before the conversation, and the request."""
-    until = next((at for at, one in enumerate(whole) if one.role != "system"), len(whole))
-    leading, messages = list(whole[:until]), whole[until:]
+    leading, messages = split_leading(whole, lambda message: message.role == "system")
     claude = dialect_for(model.name) == "anthropic"
     return leading, Outgoing(
         session=name,
         messages=messages,
         converter=CLAUDE if claude else CHAT,
         system="\n\n".join(message.text for message in leading),
-        tools=[_function(tool) for tool in tools],
+        tools=[
+            as_function(Function(tool.name, tool.description, tool.parameters.model_dump(exclude_none=True)))
+            for tool in tools
+        ],
         params=_schema(model) | (_THINKS if claude and any(map(_thinks, messages)) else {}),
         max_tokens=model.config.max_tokens,
-        options={"model": model.name, "window": _window(model)},
+        options={"model": model.name, "window": get_model_input_tokens(model)},
     )
-
-
-def _window(model: Model) -> int | None:
-    """The window that Inspect knows of a model, for those that fanfold does not know."""
-    from fanfold.tokens.models import kin
-
-    return None if kin(model.name) is not None else get_model_input_tokens(model)
 
 
 def _schema(model: Model) -> dict[str, Any]:
@@ -222,12 +213,6 @@ def _schema(model: Model) -> dict[str, Any]:
         return {}
     schema = {"name": "reply", "schema": wanted.json_schema.model_dump(exclude_none=True)}
     return {"response_format": {"type": "json_schema", "json_schema": schema}}
-
-
-def _function(tool: ToolInfo) -> dict[str, Any]:
-    schema = tool.parameters.model_dump(exclude_none=True)
-    function = {"name": tool.name, "description": tool.description, "parameters": schema}
-    return {"type": "function", "function": function}
 
 
 # Messages

@@ -9,7 +9,6 @@ Before every request to the model the history is made to fit. The agent's state 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from itertools import takewhile
 from typing import Any
 
 from fanfold.core.edit import RECALL
@@ -27,6 +26,7 @@ from fanfold.integrations.adapter import (
     name_by_content,
     names_of,
     session_name,
+    split_leading,
 )
 from fanfold.integrations.requirement import require
 from fanfold.integrations.telling import (
@@ -130,16 +130,20 @@ class FanfoldMiddleware(AgentMiddleware):  # type: ignore[misc, unused-ignore]
                 self._adapter.warn(_EDITOR)
         model = request.model
         converter = converter_for(model)
-        leading = _leading(request.messages)
+        leading, spoken = _split(request.messages)
+        profile = getattr(model, "profile", None) or {}
         return Outgoing(
             session=_session(request.state, request.runtime),
-            messages=request.messages[len(leading) :],
+            messages=spoken,
             converter=converter,
             system="\n\n".join(_prompts(request.system_message, leading)) or None,
             tools=[as_dict(tool) for tool in _offered(request.tools)],
             params={**_schema(request.response_format), **_thinking(model)},
             max_tokens=getattr(model, "max_tokens", None),
-            options={"model": _model_name(model), "window": _window(model)},
+            options={
+                "model": _model_name(model),
+                "window": profile.get("max_input_tokens"),
+            },
         )
 
     def _recall_tool(self, tool: Function) -> BaseTool:
@@ -175,7 +179,7 @@ class LookUp(StructuredTool):  # type: ignore[misc, unused-ignore]
 
 def _overridden(request: ModelRequest, adapted: Adapted[BaseMessage]) -> ModelRequest:
     """The request with what fits in it, and without thinking where it has to pause."""
-    changed: dict[str, Any] = {"messages": [*_leading(request.messages), *adapted.messages]}
+    changed: dict[str, Any] = {"messages": [*_split(request.messages)[0], *adapted.messages]}
     if not set(map(_tool_name, request.tools)) - RECALL:
         changed["tools"] = []  # an agent without tools of its own gets none
     if adapted.pauses_thinking:
@@ -183,9 +187,8 @@ def _overridden(request: ModelRequest, adapted: Adapted[BaseMessage]) -> ModelRe
     return request.override(**changed)
 
 
-def _leading(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """System messages before the conversation: a part of the prompt, which goes on as it is."""
-    return list(takewhile(lambda message: isinstance(message, SystemMessage), messages))
+def _split(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], list[BaseMessage]]:
+    return split_leading(messages, lambda message: isinstance(message, SystemMessage))
 
 
 def _prompts(system: SystemMessage | None, leading: Sequence[BaseMessage]) -> list[str]:
@@ -237,16 +240,6 @@ def _session(state: Any, runtime: Any) -> str:
 def _model_name(model: Any) -> str | None:
     name = getattr(model, "model_name", None) or getattr(model, "model", None)
     return name.removeprefix("models/") if isinstance(name, str) else None
-
-
-def _window(model: Any) -> int | None:
-    """The window that LangChain knows of a model, for those that fanfold does not know."""
-    from fanfold.tokens.models import kin
-
-    name = _model_name(model)
-    if name is not None and kin(name) is not None:
-        return None
-    return (getattr(model, "profile", None) or {}).get("max_input_tokens")
 
 
 # Tools and schemas

@@ -10,10 +10,9 @@ which is not awaited: there nothing is shortened, and a warning in the log says 
 from __future__ import annotations
 
 import copy
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from itertools import count, takewhile
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -30,10 +29,12 @@ from fanfold.integrations.adapter import (
     Adapted,
     Adapter,
     Heard,
+    Newest,
     Outgoing,
     name_by_content,
     names_of,
     session_name,
+    split_leading,
 )
 from fanfold.integrations.requirement import require
 from fanfold.integrations.telling import as_foreign, from_foreign
@@ -77,7 +78,7 @@ class FanfoldLogger(CustomLogger):  # type: ignore[misc, unused-ignore]
         self.number = next(_NUMBERS)
         errors = (ContextWindowExceededError,)
         self._adapter = Adapter(store, recall=recall, too_long=errors, **options)
-        self._under_way: OrderedDict[str, Adapted[Body]] = OrderedDict()
+        self._under_way = Newest[str, Adapted[Body]](_KEPT_CALLS)
         """The requests that are not answered yet, by LiteLLM's id of the call."""
 
     async def async_pre_call_deployment_hook(
@@ -235,9 +236,7 @@ class FanfoldLogger(CustomLogger):  # type: ignore[misc, unused-ignore]
         await self._adapter.areceive(adapted, Heard(messages=said, usage=reply.usage, stop=reply.stop))
 
     def _keep(self, kwargs: Mapping[str, Any], adapted: Adapted[Body]) -> None:
-        self._under_way[_id(kwargs)] = adapted
-        while len(self._under_way) > _KEPT_CALLS:
-            self._under_way.popitem(last=False)
+        self._under_way.keep(_id(kwargs), adapted)
 
 
 _OWN = frozenset({"litellm_logging_obj", "messages", "tools", "model", "max_tokens", "stream"})
@@ -335,7 +334,7 @@ def _leading(messages: Sequence[Body], dialect: str) -> list[Body]:
     """The system prompt in front of chat messages."""
     if dialect != "openai.chat":
         return []
-    return list(takewhile(lambda message: _plain(message).get("role") in ("system", "developer"), messages))
+    return split_leading(messages, lambda message: _plain(message).get("role") in ("system", "developer"))[0]
 
 
 def _system(leading: Sequence[Body]) -> Any:

@@ -19,7 +19,15 @@ from fanfold.core.message import Call, Message, Part, Text, Thinking, text_of
 from fanfold.core.record import TokenUsage
 from fanfold.dialects.registry import dialect_for
 from fanfold.dialects.tools import Function
-from fanfold.integrations.adapter import Adapted, Adapter, Heard, Outgoing, name_by_content, session_name
+from fanfold.integrations.adapter import (
+    Adapted,
+    Adapter,
+    Heard,
+    Outgoing,
+    name_by_content,
+    session_name,
+    split_leading,
+)
 from fanfold.integrations.requirement import require
 from fanfold.integrations.telling import (
     as_object,
@@ -240,10 +248,7 @@ class FanfoldLLM(FunctionCallingLLM):  # type: ignore[misc, unused-ignore]
         """What stands before the conversation, and the request."""
         added = [ChatMessage(role="user", content=said)] if isinstance(said, str) else [said] if said else []
         messages = [*(history or ()), *added]
-        until = next(
-            (at for at, one in enumerate(messages) if one.role not in ("system", "developer")), len(messages)
-        )
-        leading, spoken = messages[:until], messages[until:]
+        leading, spoken = split_leading(messages, lambda one: one.role in ("system", "developer"))
         known = self.llm.metadata
         claude = dialect_for(known.model_name) == "anthropic"
         converter = CLAUDE if claude else CHAT
@@ -258,7 +263,7 @@ class FanfoldLLM(FunctionCallingLLM):  # type: ignore[misc, unused-ignore]
             tools=[tool.metadata.to_openai_tool(skip_length_check=True) for tool in tools],
             params={"thinking": dict(thinking)} if thinking else {},
             max_tokens=getattr(self.llm, "max_tokens", None),
-            options={"model": known.model_name, "window": _window(known)},
+            options={"model": known.model_name, "window": known.context_window},
         )
         return leading, outgoing
 
@@ -290,13 +295,6 @@ class RecallMetadata(ToolMetadata):  # type: ignore[misc, unused-ignore]
     def get_parameters_dict(self) -> dict[str, Any]:
         """The schema of its arguments."""
         return dict(self._schema)
-
-
-def _window(known: LLMMetadata) -> int | None:
-    """The window that LlamaIndex knows of a model, for those that fanfold does not know."""
-    from fanfold.tokens.models import kin
-
-    return None if kin(known.model_name) is not None else known.context_window
 
 
 def _heard(response: ChatResponse) -> Heard[ChatMessage]:

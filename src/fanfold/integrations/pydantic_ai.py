@@ -8,7 +8,6 @@ Before every request to the model the messages are made to fit. The message hist
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -18,7 +17,16 @@ from fanfold.core.ids import digest
 from fanfold.core.message import Call, Message, Part, Text, Thinking, text_of
 from fanfold.core.record import TokenUsage
 from fanfold.dialects.tools import Function
-from fanfold.integrations.adapter import Adapted, Adapter, Heard, Outgoing, name_by_content, session_name
+from fanfold.integrations.adapter import (
+    Adapted,
+    Adapter,
+    Heard,
+    Newest,
+    Outgoing,
+    as_function,
+    name_by_content,
+    session_name,
+)
 from fanfold.integrations.requirement import require
 from fanfold.integrations.telling import (
     forms,
@@ -72,7 +80,7 @@ class Fanfold(AbstractCapability[Any]):  # type: ignore[misc, unused-ignore]
         errors = (ModelContextWindowExceededError,)
         self._adapter = Adapter(store, recall=recall, too_long=errors, **options)
         self._names = frozenset(tool.name for tool in self._adapter.recall_tools)
-        self._under_way: OrderedDict[str, Adapted[Unit]] = OrderedDict()
+        self._under_way = Newest[str, Adapted[Unit]](_KEPT_RUNS)
         """The last request of each run."""
 
     def get_toolset(self) -> FunctionToolset[Any] | None:
@@ -92,7 +100,7 @@ class Fanfold(AbstractCapability[Any]):  # type: ignore[misc, unused-ignore]
         if not messages or isinstance(messages[-1], ModelResponse):  # a run that was suspended goes on
             return replace(request_context, model_request_parameters=given)
         adapted = await self._adapter.afit(self._outgoing(ctx, request_context, given))
-        self._keep(ctx, adapted)
+        self._under_way.keep(str(ctx.run_id), adapted)
         settings = request_context.model_settings
         if adapted.pauses_thinking:
             settings = {**(settings or {}), "anthropic_thinking": {"type": "disabled"}}  # type: ignore[typeddict-unknown-key, unused-ignore]
@@ -139,12 +147,6 @@ class Fanfold(AbstractCapability[Any]):  # type: ignore[misc, unused-ignore]
         """End all sessions; they go on under their names where the store keeps them."""
         self._adapter.close()
 
-    def _keep(self, ctx: RunContext[Any], adapted: Adapted[Unit]) -> None:
-        self._under_way[str(ctx.run_id)] = adapted
-        self._under_way.move_to_end(str(ctx.run_id))
-        while len(self._under_way) > _KEPT_RUNS:
-            self._under_way.popitem(last=False)
-
     def _outgoing(self, ctx: RunContext[Any], asked: ModelRequestContext, given: Any) -> Outgoing[Unit]:
         units = list(_split(asked.messages))
         settings = asked.model_settings or {}
@@ -154,7 +156,10 @@ class Fanfold(AbstractCapability[Any]):  # type: ignore[misc, unused-ignore]
             messages=units,
             converter=CLAUDE if asked.model.system == "anthropic" else CHAT,
             system=_system(asked.messages, given),
-            tools=[_function(tool) for tool in (*given.function_tools, *given.output_tools)],
+            tools=[
+                as_function(Function(tool.name, tool.description, tool.parameters_json_schema))
+                for tool in (*given.function_tools, *given.output_tools)
+            ],
             params=_schema(given) | ({"thinking": dict(thinking)} if thinking else {}),
             max_tokens=settings.get("max_tokens"),
             options={"model": asked.model.model_name},
@@ -179,15 +184,6 @@ def _system(messages: Sequence[ModelMessage], given: Any) -> str:
     first = messages[0].parts if messages and isinstance(messages[0], ModelRequest) else ()
     prompts = [part.content for part in first if isinstance(part, SystemPromptPart)]
     return "\n\n".join([*prompts, *(part.content for part in given.instruction_parts or ())])
-
-
-def _function(tool: Any) -> dict[str, Any]:
-    function = {
-        "name": tool.name,
-        "description": tool.description or "",
-        "parameters": tool.parameters_json_schema,
-    }
-    return {"type": "function", "function": function}
 
 
 def _schema(given: Any) -> dict[str, Any]:

@@ -144,7 +144,7 @@ class FanfoldWindow(Plugin):  # type: ignore[misc, unused-ignore]
             tools=list(map(_tool, context.tool_specs)),
             params=_thinking(config) if claude else {},
             max_tokens=config.get("max_tokens") or (config.get("params") or {}).get("max_tokens"),
-            options={"model": name, "window": _window(context.model, name)},
+            options={"model": name, "window": context.model.context_window_limit},
         )
 
 
@@ -245,14 +245,6 @@ def _without_tail(context: Any) -> list[Block]:
 def _config(model: Any) -> Mapping[str, Any]:
     config = model.get_config()
     return config if isinstance(config, Mapping) else vars(config)
-
-
-def _window(model: Any, name: str | None) -> int | None:
-    """The window that Strands knows of a model, for those that fanfold does not know."""
-    from fanfold.tokens.models import kin
-
-    known = name is not None and kin(name) is not None
-    return None if known else model.context_window_limit
 
 
 _SETTINGS = ("params", "additional_request_fields")
