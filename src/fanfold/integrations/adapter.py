@@ -300,7 +300,7 @@ class Adapter:
             return as_it_is
         most = self._reply_room(outgoing)
         bodies = [converter.body(message) for message in outgoing.messages]
-        transcript = write_transcript(converter.dialect, outgoing.system, outgoing.tools, bodies)
+        transcript = _write_transcript(converter.dialect, outgoing.system, outgoing.tools, bodies)
         for _ in range(_TRIES):
             try:
                 merged: Merged = yield partial(chat.merge, transcript)
@@ -337,7 +337,7 @@ class Adapter:
         return (yield from self._fit(chat, outgoing))
 
 
-def write_transcript(dialect: str, system: Any, tools: Sequence[Any], bodies: list[Any]) -> dict[str, Any]:
+def _write_transcript(dialect: str, system: Any, tools: Sequence[Any], bodies: list[Any]) -> dict[str, Any]:
     """A request of a dialect with these messages, system prompt and tools in it."""
     spoken = {"tools": [dict(tool) for tool in tools]} if tools else {}
     if dialect == "openai.chat":
