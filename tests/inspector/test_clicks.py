@@ -300,6 +300,85 @@ def test_a_reload_stays_with_the_tenant_that_was_chosen() -> None:
         assert sight.get_by_text("said to tenant a").count() == 0
 
 
+def open_in_two_tenants(store: Memory) -> list[fanfold.Session]:
+    """The same session in two tenants: its first edit is an earlier one, under a fold."""
+    both = [open_worked(store, tenant=tenant) for tenant in ("a", "b")]
+    for chat in both:
+        chat.fold(tuple(row.id for row in chat.view().rows[1:3]), "Looked.")
+    return both
+
+
+HOLD = """() => {
+  const ask = window.fetch;
+  window.fetch = async (...given) => {
+    if (given[1].method === "POST") await new Promise((go) => { window.letGo = go; });
+    return ask(...given);
+  };
+}"""
+"""Changes are sent only when somebody lets them go."""
+
+
+def test_what_was_done_is_taken_back_in_its_own_tenant() -> None:
+    store = Memory()
+    one, two = open_in_two_tenants(store)
+    two.undo("e1", through=True)
+    before = [(past.decision.id, past.fate) for past in one.edits()]
+    kept = two.view().version
+    with (
+        Page(store, tokens={TOKEN: ("a", "b")}) as page,
+        opened(f"{page.url}/?token={TOKEN}#/t/a/s/run/edit/e1") as seen,
+    ):
+        sight = seen.page
+        sight.get_by_role("button", name="Bring it back …").click()
+        sight.get_by_role("dialog").get_by_role("button", name="Bring it back", exact=True).click()
+        undo = sight.get_by_role("button", name="Undo", exact=True)
+        undo.wait_for()
+        assert one.view().row("e1") is None
+        sight.evaluate(HOLD)
+        undo.click()
+        seen.wait_until(lambda: bool(sight.evaluate("() => Boolean(window.letGo)")))
+        sight.get_by_label("Tenant").select_option("b")
+        sight.get_by_role("heading", name="session").first.wait_for()
+        sight.evaluate("() => { const go = window.letGo; window.letGo = null; go(); }")
+        seen.wait_until(lambda: bool(sight.evaluate("() => Boolean(window.letGo)")))
+        sight.evaluate("() => window.letGo()")
+        seen.wait_until(lambda: [(past.decision.id, past.fate) for past in one.edits()] == before)
+        assert two.view().version == kept
+        assert seen.complaints == []
+
+
+def test_a_dialog_and_an_offer_to_undo_do_not_follow_into_another_tenant() -> None:
+    store = Memory()
+    one, two = open_in_two_tenants(store)
+    kept = two.view().version
+    with (
+        Page(store, tokens={TOKEN: ("a", "b")}) as page,
+        opened(f"{page.url}/?token={TOKEN}#/t/b/s/run/edit/e1") as seen,
+    ):
+        sight = seen.page
+        bring = sight.get_by_role("button", name="Bring it back …")
+        bring.wait_for()
+        sight.evaluate("() => { location.hash = '#/t/a/s/run/edit/e1'; }")
+        seen.wait_until(lambda: bool(sight.get_by_label("Tenant").input_value() == "a"))
+        seen.settle()
+        bring.click()
+        sight.get_by_role("dialog").get_by_role("listitem").first.wait_for()
+        sight.go_back()
+        sight.get_by_role("dialog").wait_for(state="detached")
+        sight.go_forward()
+        seen.wait_until(lambda: bool(sight.get_by_label("Tenant").input_value() == "a"))
+        seen.settle()
+        assert sight.get_by_role("dialog").count() == 0
+        bring.click()
+        sight.get_by_role("dialog").get_by_role("button", name="Bring it back", exact=True).click()
+        sight.get_by_role("button", name="Undo", exact=True).wait_for()
+        sight.get_by_label("Tenant").select_option("b")
+        sight.get_by_role("button", name="Undo", exact=True).wait_for(state="detached")
+        assert {past.fate for past in one.edits() if past.decision.id == "e1"} == {"undone"}
+        assert two.view().version == kept
+        assert seen.complaints == []
+
+
 def test_a_page_whose_server_is_gone_says_so() -> None:
     store = Memory()
     open_worked(store)

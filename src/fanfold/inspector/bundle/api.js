@@ -2,8 +2,8 @@
 const ROOT = "/inspector/api/";
 export const place = { tenant: "", visitor: "" };
 
-function address(path, query) {
-  const told = { ...query, ...(place.tenant ? { tenant: place.tenant } : {}) };
+function address(path, query, tenant = place.tenant) {
+  const told = { ...query, ...(tenant ? { tenant } : {}) };
   // A browser takes . and .. for folders: a session that is called so is named behind the ?.
   const folder = /^sessions\/(\.\.?)(?=\/|$)/.exec(path);
   if (folder) {
@@ -34,9 +34,10 @@ export async function enter(token) {
   place.visitor = (await read(await fetch(ROOT + "enter", { method: "POST", headers, body: JSON.stringify({ token }) }))).visitor;
 }
 
-export async function tell(name, verb, body) {
+// A change goes to the tenant that it was proposed for, whatever the page shows by now.
+export async function tell(tenant, name, verb, body) {
   const headers = { "content-type": "application/json", "x-fanfold-inspector": "1", ...own() };
-  return read(await fetch(address(session(name, verb)), { method: "POST", headers, body: JSON.stringify(body) }));
+  return read(await fetch(address(session(name, verb), {}, tenant), { method: "POST", headers, body: JSON.stringify(body) }));
 }
 
 export const exportAddress = (name) => address(session(name, "export"));

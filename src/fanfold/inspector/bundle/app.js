@@ -77,24 +77,32 @@ function Page() {
   }, []);
   useEffect(() => (about ? watch(at.name, refresh, setLost) : undefined), [at.name, about, place.tenant]);
   useEffect(() => { document.title = (at.name ? plain(at.name) + " · " : "") + "fanfold inspector"; }, [at.name]);
+  // A proposal and what was just done belong to one session of one tenant: elsewhere they are not shown.
+  const here = to(at.name), stands = useRef(here);
+  stands.current = here;
+  useEffect(() => {
+    propose(null);
+    setToast((old) => (old?.here === here ? old : null));
+  }, [here]);
   const done = (what) => {
-    if (what.verb === "erase" && at.screen === "message") location.hash = to(what.name, "now");
+    const { verb, name, made } = what, still = stands.current === what.here;
+    if (still && verb === "erase" && at.screen === "message") location.hash = to(name, "now");
+    if (still && verb === "fork") location.hash = to(made.session, "now");
     refresh();
-    setToast(what);
-    if (what.verb === "fork") location.hash = to(what.made.session, "now");
+    setToast(still && verb === "fork" ? { ...what, here: to(made.session) } : what);
   };
   const takeBack = async () => {
     setToast(null);
     try {
-      for (const [verb, fields] of toast.back) await tell(toast.name, verb, fields);
-      setToast({ did: "Undone" });
+      for (const [verb, fields] of toast.back) await tell(toast.tenant, toast.name, verb, fields);
+      setToast({ did: "Undone", here: toast.here });
       refresh();
-    } catch (failed) { setToast({ failed: failed.message }); }
+    } catch (failed) { setToast({ failed: failed.message, here: toast.here }); }
   };
   if (error) return html`<main><section><h1>The inspector is closed to you</h1><p role="alert">${error}</p></section></main>`;
   if (!about) return html`<p class="wait">Loading …</p>`;
   const shown = BELONGS[at.screen] || at.screen;
-  return html`<${Live.Provider} value=${{ tick, about, refresh, propose }}>
+  return html`<${Live.Provider} value=${{ tick, about, tenant: place.tenant, propose }}>
     <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.querySelector("main").focus(); }}>Skip to the content</a>
     <header class="top"><div>
       <a class="brand" href=${home()}><img src="/inspector/icon.svg" alt="" />fanfold</a>
@@ -102,8 +110,7 @@ function Page() {
         : html`<span class="faint">${about.title}</span>`}
       <span class="state">${lost ? "not connected" : about.write ? "you can make changes" : "read only"}</span>
       ${about.tenants.length > 1 ? html`<select aria-label="Tenant" value=${place.tenant} onChange=${(e) => {
-        place.tenant = e.target.value; location.hash = home(); refresh(); }}>${about.tenants
-        .map((one) => html`<option value=${one}>${one}</option>`)}</select>` : null}
+        location.hash = home(e.target.value); }}>${about.tenants.map((one) => html`<option value=${one}>${one}</option>`)}</select>` : null}
       ${at.name ? html`<nav aria-label="Screens">${SCREENS.map(([id, title]) => html`<a key=${id} href=${to(at.name, id)} aria-current=${id === shown
         ? "page" : null}>${title}</a>`)}</nav>`
         : about.health ? html`<nav aria-label="Screens"><a href=${home()} aria-current=${shown === "sessions" ? "page" : null}>Sessions</a>
@@ -111,8 +118,8 @@ function Page() {
     </div></header>
     ${lost ? html`<p class="lost alarm" role="alert">${lost}</p>` : null}
     <main id="main" tabindex="-1"><${Screen} key=${place.tenant} at=${at} /></main>
-    ${proposal ? html`<${Proposal} proposal=${proposal} close=${() => propose(null)} done=${done} />` : null}
-    <div aria-live="polite">${toast ? html`<div class="toast" role="status"><span>${plain(toast.failed || toast.did)}</span>
+    ${proposal?.here === here ? html`<${Proposal} proposal=${proposal} close=${() => propose(null)} done=${done} />` : null}
+    <div aria-live="polite">${toast?.here === here ? html`<div class="toast" role="status"><span>${plain(toast.failed || toast.did)}</span>
       <span class="buttons">${toast.back ? html`<button onClick=${takeBack}>Undo</button>` : null}
       <button onClick=${() => setToast(null)} aria-label="Close this message">✕</button></span></div>` : null}</div>
   <//>`;

@@ -1,8 +1,8 @@
 // What the screens are made of.
 import { html, createContext, useState, useEffect, useRef, useContext, useLayoutEffect } from "./vendor/htm-preact.js";
-import { ask, place, tell, session } from "./api.js";
+import { ask, place, tell } from "./api.js";
 
-export const Live = createContext({ tick: 0, about: {}, refresh: () => {} });
+export const Live = createContext({ tick: 0, about: {}, tenant: "" });
 
 export const KINDS = {
   system: ["System and tools", "hue0"], user: ["Person", "hue1"], assistant: ["Model", "hue3"],
@@ -222,7 +222,7 @@ export const Message = ({ message, name }) =>
     : html`<p class="remark">It has no words.</p>`}</div>`;
 
 // Where there are several tenants, every address names one: a reload, a bookmark and another tab show the same one.
-export const home = () => (place.several ? "#/t/" + encodeURIComponent(place.tenant) + "/" : "#/");
+export const home = (tenant = place.tenant) => (place.several ? "#/t/" + encodeURIComponent(tenant) + "/" : "#/");
 export const to = (name, ...rest) => home() + "s/" + [name, ...rest].map(encodeURIComponent).join("/");
 
 // A change is proposed first: what it does to tokens, cache and cost. Only then it is made.
@@ -237,8 +237,8 @@ const BACK = {
 };
 
 export function useChange(name) {
-  const { propose } = useContext(Live);
-  return (verb, fields, title, button, did) => propose({ name, verb, fields, title, button, did,
+  const { propose, tenant } = useContext(Live);
+  return (verb, fields, title, button, did) => propose({ tenant, name, here: to(name), verb, fields, title, button, did,
     from: document.activeElement });
 }
 
@@ -271,9 +271,9 @@ export function Proposal({ proposal, close, done }) {
   const [error, setError] = useState("");
   const [typed, setTyped] = useState("");
   const [reason, setReason] = useState("");
-  const { name, verb, title, button, did, from } = proposal;
+  const { tenant, name, here, verb, title, button, did, from } = proposal;
   const fields = verb === "erase" ? { ...proposal.fields, reason: reason || "asked for" } : proposal.fields;
-  const look = (missed = () => {}) => tell(name, verb, { ...fields, dry_run: true }).then(setTold, missed);
+  const look = (missed = () => {}) => tell(tenant, name, verb, { ...fields, dry_run: true }).then(setTold, missed);
   useEffect(() => {
     box.current.showModal();
     look((failed) => setError(failed.message));
@@ -284,10 +284,12 @@ export function Proposal({ proposal, close, done }) {
     busy.current = true;
     try {
       const more = { ...(verb === "erase" ? { sentence: typed } : {}), ...(told.stops ? { anyway: true } : {}) };
-      const made = await tell(name, verb, { ...fields, ...more });
-      box.current.close();
-      stayNear(from);
-      done({ verb, name, did, back: made.back ? [made.back] : BACK[verb]?.(fields, made.decisions), made });
+      const made = await tell(tenant, name, verb, { ...fields, ...more });
+      if (box.current) {
+        box.current.close();
+        stayNear(from);
+      }
+      done({ verb, tenant, name, here, did, back: made.back ? [made.back] : BACK[verb]?.(fields, made.decisions), made });
     } catch (failed) { busy.current = false; setError(failed.message); look(); }
   };
   const ready = told && about.write && (verb !== "erase" || typed === told.sentence);

@@ -24,6 +24,7 @@ function useTrials(name) {
 }
 
 export function Try({ name }) {
+  const { tenant } = useContext(Live);
   const [told, again] = useTrials(name);
   const [fields, setFields] = useState({});
   const [error, setError] = useState("");
@@ -37,11 +38,11 @@ export function Try({ name }) {
     setError("");
     const body = { strategy: value("strategy"), window: Number(value("window")) };
     if (thrifty && value("thrift") !== "") body.thrift = Number(value("thrift"));
-    await tell(name, "try", body).catch((failed) => setError(failed.message));
+    await tell(tenant, name, "try", body).catch((failed) => setError(failed.message));
     again();
   };
   const trial = told.trials[0];
-  const cancel = async () => { await tell(name, "cancel", { trial: trial.trial }).catch((failed) => setError(failed.message)); again(); };
+  const cancel = async () => { await tell(tenant, name, "cancel", { trial: trial.trial }).catch((failed) => setError(failed.message)); again(); };
   return html`<h1>What if it were reduced in another way?</h1>
     <p class="lead">The session is replayed from its log, with no model and no network. Nothing is changed. Now: ${about(now)}.</p>
     <section><h2>Try</h2><form class="fields" onSubmit=${begin}>
