@@ -15,7 +15,7 @@ from fanfold.stores.memory import Memory
 from fanfold.stores.sqlite import SQLite
 from fanfold.testing import called, replied, response
 from tests.inspector.test_page import looking
-from tests.inspector.world import WICKED
+from tests.inspector.world import WICKED, Page
 
 ROWS = 10_000
 MODELS = {
@@ -173,3 +173,27 @@ def test_a_huge_output_comes_line_by_line() -> None:
         sight.get_by_text("1 line found").wait_for()
         assert sight.locator(".lines .long li").count() < 100
     assert max(sizes) < 200_000
+
+
+def test_the_dry_run_of_an_undo_does_not_read_the_edits_again_for_every_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    store, read, reads = Memory(), fanfold.Session.edits, list[str]()
+    chat = fanfold.open("long", store=store, window=10_000_000, dialect="openai.chat")
+    chat.merge([{"role": "user", "content": f"Said {n}."} for n in range(600)])
+    rows = [row.id for row in chat.view().rows]
+    for row in rows[:300]:
+        chat.pin(row)
+    for row in rows[:300]:
+        chat.unpin(row)
+    fold = chat.fold(tuple(rows[:500]), "Much was said.").id
+
+    def count(session: fanfold.Session) -> Any:
+        reads.append(session.name)
+        return read(session)
+
+    monkeypatch.setattr(fanfold.Session, "edits", count)
+    with Page(store) as page:
+        told = page.enter().tell("long", "undo", edit=fold, dry_run=True)
+    assert len(told["came"]) == 500
+    assert len(reads) <= 4

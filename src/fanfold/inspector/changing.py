@@ -139,14 +139,17 @@ def _say_others(seat: Seat, verb: str, args: tuple[Any, ...], told: Preview) -> 
 
 def _say_note(seat: Seat, verb: str, args: tuple[Any, ...], told: Preview) -> list[str]:
     """What becomes of the other notes with the name of one that is added or removed."""
+    if verb not in ("note", "undo"):
+        return []
+    made = seat.read_decisions()
     if verb == "note":
         rows = (row for row in seat.chat.view().rows if row.kind == "note" and row.name == args[0])
-        older = [note for row in rows if isinstance(note := seat.decisions[row.id].edit, Note)]
+        older = [note for row in rows if isinstance(note := made[row.id].edit, Note)]
         return [
             f"It takes the place of {_quote(one)}, which leaves the window when it is next reduced."
             for one in older
         ]
-    back = (seat.decisions[id].edit for id in told.came if id in seat.decisions) if verb == "undo" else ()
+    back = [made[id].edit for id in told.came if id in made]
     return [
         f"The older note {_quote(one)} comes back then. If it has to go too, remove it afterwards."
         for one in back

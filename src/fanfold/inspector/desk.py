@@ -84,9 +84,8 @@ class Seat:
         self._calls: tuple[int, dict[str, Call]] = (-1, {})
         self._erasures = 0
 
-    @property
-    def decisions(self) -> dict[str, Decision]:
-        """Every edit that was made, by id."""
+    def read_decisions(self) -> dict[str, Decision]:
+        """Every edit that was made, by id. It is read anew: ask once for many."""
         return {one.decision.id: one.decision for one in self.chat.edits()}
 
     @property

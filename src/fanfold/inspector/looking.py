@@ -178,7 +178,7 @@ def view_rows(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     if asked.flag("full"):
         return describe(view)
     start, most = max(0, asked.number("offset", 0)), asked.number("limit", _PAGE, _MOST_PAGE)
-    made = seat.decisions
+    made = seat.read_decisions()
     rows = [describe_brief(row, view, made, seat.calls, seat) for row in view.rows[start : start + most]]
     return {
         "tip": view.tip,
@@ -208,7 +208,7 @@ def view_row(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     most = asked.number("most", LONG)
     was = row.was
     return {
-        **describe_brief(row, view, seat.decisions, seat.calls, seat),
+        **describe_brief(row, view, seat.read_decisions(), seat.calls, seat),
         "at": next(at for at, one in enumerate(view.rows) if one.id == row.id),
         "last": row.id == chat.head,
         "messages": [_message(seat, view, row, one, most) for one in row.messages],
@@ -254,7 +254,8 @@ def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
 
 def _way_back(seat: Seat, why: Why) -> dict[str, Any]:
     """What an undo needs to show a message whole again: the message; or the edit, where a caller's filter hides it."""
-    made = [(edit, through, seat.decisions[edit].edit) for edit, through in why.way_back]
+    decisions = seat.read_decisions()
+    made = [(edit, through, decisions[edit].edit) for edit, through in why.way_back]
     if all(isinstance(one, Elide) and one.instead for _, _, one in made) and made:
         return {"edit": made[0][0], "through": made[0][1]}
     return {"entry": why.entry}
@@ -295,10 +296,10 @@ def shortened_under(past: Sequence[PastEdit], entries: Collection[str]) -> list[
 
 def _say_why(row: Row | None, view: View, seat: Seat, hidden: str | None) -> str:
     if row is not None:
-        return because(row, view, seat.decisions, seat)
+        return because(row, view, seat.read_decisions(), seat)
     cover = view.row(hidden) if hidden is not None else None
     if cover is not None:
-        return because_covered(cover, seat.decisions)
+        return because_covered(cover, seat.read_decisions())
     return "The conversation went on from an earlier message, so this one is not sent any more."
 
 
@@ -463,7 +464,7 @@ def _alike(one: list[str], two: list[str]) -> int:
 def _difference(seat: Seat, number: int) -> dict[str, Any]:
     """What the model saw in this request and not in the one before, as `fanfold diff --json`, with how rows begin."""
     chat = seat.chat
-    found, made = chat.diff(number - 1, number), seat.decisions
+    found, made = chat.diff(number - 1, number), seat.read_decisions()
     texts: dict[str, Any] = {}
     for view in (chat.sent(number - 1)[1], chat.sent(number)[1]):
         for id in (*found.gone, *found.came, *found.changed):
