@@ -111,3 +111,16 @@ def test_a_system_prompt_and_a_note_can_be_erased_here_too() -> None:
                 assert done["erased"] == entry
             for place in ("", "/view"):
                 assert "SECRET" not in json.dumps(visitor.ask(f"sessions/run{place}"))
+
+
+def test_lines_of_an_erased_output_leave_a_search_that_is_open() -> None:
+    store = Memory()
+    chat = open_worked(store)
+    with looking(store, "s/run/outputs") as (_, seen):
+        sight = seen.page
+        sight.get_by_role("searchbox").fill("disk 2 ")
+        sight.get_by_role("button", name="Search").click()
+        sight.get_by_text("1 line found").wait_for()
+        row = next(row for row in chat.view().rows if "disk 2 " in str((row.was or row.messages[0]).results))
+        chat.erase(row.id, "asked for")
+        sight.get_by_text("No line was found.").wait_for()

@@ -1,17 +1,15 @@
 // Outputs: whole, by lines, and searched. Only the lines that can be seen are fetched.
 import { html, useState } from "./vendor/htm-preact.js";
 import { ask, session } from "./api.js";
-import { LongList, Wait, bytes, many, number, plain, to, useAsk, useNewest } from "./parts.js";
+import { LongList, Wait, bytes, many, number, plain, to, useAsk } from "./parts.js";
 
 export function Outputs({ name, chosen }) {
   const asked = useAsk(session(name, "outputs"));
   const [pattern, setPattern] = useState("");
-  const [hits, setHits] = useState(null);
-  const show = useNewest(setHits);
-  const search = (event) => {
-    event.preventDefault();
-    show(pattern ? ask(session(name, "grep"), { pattern, ignore_case: "1", ...(chosen ? { ref: chosen } : {}) }) : null);
-  };
+  const [sought, setSought] = useState("");
+  const found = useAsk(sought ? session(name, "grep") : null, { pattern: sought, ignore_case: "1", ...(chosen ? { ref: chosen } : {}) });
+  const hits = found.error ? { error: found.error.message } : found.value; // asked for again with every change: what is erased goes
+  const search = (event) => { event.preventDefault(); setSought(pattern); };
   if (!asked.value) return html`<${Wait} of=${asked} />`;
   const all = asked.value;
   return html`<h1>${many(all.length, "output")}, ${bytes(all.reduce((sum, one) => sum + one.size, 0))}</h1>

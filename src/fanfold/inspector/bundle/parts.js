@@ -68,15 +68,6 @@ export function useAsk(path, query = {}) {
   return state.path === key ? state : { value: null, error: null, path: key };
 }
 
-// Only the newest of several answers is shown, in whatever order they come.
-export function useNewest(show) {
-  const count = useRef(0);
-  return (answer) => {
-    const own = (count.current += 1);
-    Promise.resolve(answer).then((found) => own === count.current && show(found), (error) => own === count.current && show({ error: error.message }));
-  };
-}
-
 // The words that were looked for, marked where they stand.
 export function Marked({ text, words }) {
   const shown = plain(text), at = words ? shown.toLowerCase().indexOf(words.toLowerCase()) : -1;
