@@ -9,9 +9,10 @@ import pytest
 
 import fanfold
 from fanfold.cli import main
+from fanfold.stores.memory import Memory
 from fanfold.stores.sqlite import SQLite
 from fanfold.testing import called, replied, response
-from tests.inspector.world import ROWS, Page
+from tests.inspector.world import ROWS, Page, open_worked
 
 
 def leave_billed(path: Path) -> str:
@@ -49,3 +50,17 @@ def test_the_commands_and_the_page_tell_the_same_tokens(
         done = json.loads(capfd.readouterr().out)
         assert printed == shown == pressed == told["before"] == done["before"]
         assert told["after"] == done["after"] == visitor.ask("sessions/run/view")["tokens"]
+
+
+@pytest.mark.parametrize("strategy", ["drop_oldest", "auto"])
+def test_what_a_session_is_reduced_to_is_told_only_by_the_strategy_that_is_played(strategy: str) -> None:
+    store = Memory()
+    with open_worked(store, strategy=strategy) as chat:
+        for number in range(8):
+            chat.say(f"Disk {number} " + "hums and hums " * 300)
+    with Page(store) as page:
+        told = page.enter().tell("run", "note", name="plan", text="look on", dry_run=True)
+    assert told["due"], told
+    said = [line for line in told["says"] if "it will be reduced" in line]
+    assert (told["reduced"] is None) == (strategy == "drop_oldest")
+    assert ["(by the default strategy)" in line for line in said] == [strategy == "auto"]

@@ -78,8 +78,8 @@ def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         verb, args, kwargs = "bring_back", (entry,), {}
     _check_meanwhile(seat, verb, args, kwargs)
     says, before = _say_beside(seat, verb, args), seat.chat.head
-    told = seat.chat.preview(verb, *args, **kwargs)
-    found = describe_preview(told)
+    told = seat.preview(verb, *args, **kwargs)
+    found = describe_preview(told, live=seat.live)
     found["stops"] = bool(told.problem) and not seat.chat.preview().problem
     if verb == "release":
         found["says"] = _say_release(told)
@@ -231,7 +231,7 @@ def _count_shortened(seat: Seat, edit: str | None) -> int:
     return len(shortened_under(past, seat.chat.why(found.decision.id).hides))
 
 
-def describe_preview(told: Preview) -> dict[str, Any]:
+def describe_preview(told: Preview, *, live: bool = True) -> dict[str, Any]:
     """A preview as a value, without the body: that is asked for with `next`."""
     return {
         "decisions": told.decisions,
@@ -251,12 +251,12 @@ def describe_preview(told: Preview) -> dict[str, Any]:
         "cost_after": told.cost_after,
         "later": told.later,
         "problem": told.problem,
-        "says": sentences(told),
+        "says": sentences(told, live=live),
     }
 
 
-def sentences(told: Preview) -> list[str]:
-    """What a change does to tokens, cache and cost, in words."""
+def sentences(told: Preview, *, live: bool = True) -> list[str]:
+    """What a change does to tokens, cache and cost, in words; which strategy is assumed where its own is not here."""
     said = [_say_tokens(told)]
     lost = max(0, told.cached - told.cached_after)
     if told.expired:
@@ -270,7 +270,8 @@ def sentences(told: Preview) -> list[str]:
     if told.problem:
         said.append(f"The next request could not be sent then. {told.problem}")
     elif told.due:
-        about = "" if told.reduced is None else f" to about {told.reduced:,} tokens"
+        by = "" if live else " (by the default strategy)"
+        about = "" if told.reduced is None else f" to about {told.reduced:,} tokens{by}"
         said.append(
             f"Above {told.trigger:,} tokens a request is reduced, so it will be reduced{about} first. "
             "Other messages are shortened or summarized then, but never what you brought back or pinned."
@@ -349,7 +350,7 @@ def erase(seat: Seat, asked: Inquiry) -> dict[str, Any]:
             "Its content is destroyed in every session of this tenant, with summaries that were made from it.",
             "It cannot be undone, and nobody can bring it back.",
         ]
-        found = describe_preview(seat.chat.preview("erase", entry, reason))
+        found = describe_preview(seat.preview("erase", entry, reason), live=seat.live)
         return {"dry_run": True, "sentence": sentence, **found, "says": [*says, *found["says"]]}
     if asked.body.get("sentence") != sentence:
         raise BadInput(f"Type {sentence!r} to destroy it for good.")

@@ -11,13 +11,16 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+from msgspec.structs import replace
+
 from fanfold.core.edit import Decision
 from fanfold.core.errors import Closed, Moved, StoreFailed
 from fanfold.core.message import Call, Message
 from fanfold.session.cache import CacheUse
+from fanfold.session.preview import Preview
 from fanfold.session.session import Session
 from fanfold.session.state import State
-from fanfold.session.stored import StoredSessions, calls_of, count_erasures, earlier_bodies
+from fanfold.session.stored import StoredSessions, calls_of, count_erasures, earlier_bodies, opening_of
 from fanfold.stores.store import Store, Tenant
 
 T = TypeVar("T")
@@ -92,6 +95,15 @@ class Seat:
     def live(self) -> bool:
         """Whether it is open in this process; it was opened beside otherwise."""
         return self.state is not None
+
+    def preview(self, verb: str | None = None, *args: Any, **kwargs: Any) -> Preview:
+        """What a change would do, or nothing.
+
+        A session that was opened beside is played with the default, so another strategy's figure is not known here.
+        """
+        told = self.chat.preview(verb, *args, **kwargs)
+        named = [one if isinstance(one, str) else one.get("name") for one in opening_of(self.chat).strategy]
+        return told if self.live or named in ([], ["auto"]) else replace(told, reduced=None)
 
     @property
     def calls(self) -> dict[str, Call]:

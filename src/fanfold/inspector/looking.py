@@ -521,7 +521,7 @@ def ledger(seat: Seat, asked: Inquiry) -> Any:
 
 def next_request(seat: Seat, asked: Inquiry) -> Any:
     """What the next request would be, as things are."""
-    return seat.chat.preview()
+    return seat.preview()
 
 
 def export(desk: Desk, asked: Inquiry) -> Iterator[bytes]:
