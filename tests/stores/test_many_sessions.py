@@ -57,6 +57,23 @@ def test_a_session_is_opened_with_a_few_queries_however_long_it_is(
     assert len(queries.names) <= 8, queries.names
 
 
+@pytest.mark.parametrize("count", [200, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_the_first_reduction_of_a_session_that_was_opened_again_takes_a_few_queries(
+    count: int, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_wide(connect()) as chat:
+        chat.merge(history(count))
+        chat.compact(force=True)
+    store = connect()
+    queries = CountedPostgres(store, monkeypatch)
+    again = open_wide(store)
+    assert len(again.view().rows) < count
+    again.say("And now?")
+    queries.names.clear()
+    assert again.compact(force=True, dry_run=True).before
+    assert len(queries.names) <= 8, queries.names
+
+
 class _Watched:
     """Counts the records that are read."""
 

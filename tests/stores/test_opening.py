@@ -59,3 +59,28 @@ def test_opening_a_long_session_reads_what_its_view_needs(stores: Stores) -> Non
         assert len(shown.rows) < MANY / 8
         again._state.read_whole()
         assert counting.read > MANY, "everything is there when it is asked for"
+
+
+def test_a_client_instruction_stays_one_when_the_session_is_opened_again(stores: Stores) -> None:
+    with opened(stores()) as chat:
+        tell(chat, {"role": "system", "content": "Never touch vendor/."}, asks("Begin."), says("Ok."))
+    with opened(stores()) as again:
+        assert [row.stays for row in again.view().rows] == ["it is an instruction", None, None]
+
+
+def test_looking_back_changes_nothing_of_what_is_shown(stores: Stores) -> None:
+    with opened(stores()) as chat:
+        for n in range(40):
+            tell(chat, asks(f"{n} " + "word " * 30), says("Ok."))
+            chat.request(max_tokens=100)
+    with opened(stores()) as again:
+        tell(again, asks("And now?"), says("Now this."))
+        shown, standing = again.view(), again.stats()["edits"]
+        again._state.read_whole()
+        assert again.view().rows == shown.rows
+        assert again.stats()["edits"] == standing
+        assert len(again._state.path) == 82
+        again._state.start_over()
+        assert [(row.id, row.messages, row.tokens, row.stays) for row in again.view().rows] == [
+            (row.id, row.messages, row.tokens, row.stays) for row in shown.rows
+        ]

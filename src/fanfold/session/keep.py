@@ -271,8 +271,11 @@ class Keeping:
         self._start()
         self._take_in(stored)
 
-    def complete(self) -> None:
-        """Have everything that happened in front of what is not stored yet; `Moved` if somebody else wrote first."""
+    def complete(self) -> bool:
+        """Have everything that happened in front of what is not stored yet; `Moved` if somebody else wrote first.
+
+        Returns whether all of it is older than what was at hand.
+        """
         pending = self.log.records[self._written :]
         stored = self.tenant.store.load(self.tenant.name, self.session)
         if pending and stored.version != self._version:
@@ -280,7 +283,9 @@ class Keeping:
         self._fetch_path(stored.records, stop=None)
         self._later = None
         self.log.rewrite((*stored.records, *pending))
+        older = stored.seq == self._seq
         self._seq, self._version, self._written = stored.seq, stored.version, len(stored.records)
+        return older
 
     def answer(self, key: str) -> Answered | None:
         """What a model answered to a question, also before this log begins: reading costs less than asking again."""
@@ -347,15 +352,19 @@ class Keeping:
                     self.log.tree.put(stub)
 
     def _fetch_path(self, records: Sequence[Record], stop: str | None) -> None:
-        """Fetch the entries of the newest path at once, up to one that is at hand."""
+        """Fetch what is not at hand of the newest path, all at once."""
         heads = [record.head for record in records if isinstance(record, Move) and record.head is not None]
-        if not heads or heads[-1] in self.log.tree:
+        tree, absent = self.log.tree, heads[-1] if heads else None
+        while absent is not None and absent != stop and absent in tree:
+            absent = tree[absent].parent
+        if absent is None or absent == stop:
             return
-        path = list(self.tenant.store.path(self.tenant.name, heads[-1], stop=stop))
+        path = list(self.tenant.store.path(self.tenant.name, absent, stop=stop))
         if not path:
-            raise missing(heads[-1])
+            raise missing(absent)
         for entry in path:
-            self.log.tree.put(entry)
+            if entry.id not in tree:  # what is at hand may be restored here, and not be stored yet
+                tree.put(entry)
 
     def is_checkpoint_due(self, *, now: bool = False, crowded: bool = False) -> bool:
         """Whether much happened since the last checkpoint; `now`, whether anything did; `crowded`, others wait."""

@@ -110,6 +110,12 @@ class Projection:
         self.memory = {}  # a plan that is still at work keeps what it found for itself
         self._lay_out()
 
+    def complete(self) -> None:
+        """Go on with the same rows in a log that has everything now that happened before them."""
+        self.path = self.log.tree.path(self._tip)
+        self.depth = {id: at for at, id in enumerate(self.path)}
+        self._start, self._read, self._view = None, len(self.log.records), None
+
     def resume(self, last: Checkpoint, rows: Iterable[Row]) -> None:
         """Go on from rows that were laid out before, in a log that has no records yet."""
         self._start, self._said_before = (last.head, tuple(rows), tuple(last.shadowed)), last.said

@@ -61,9 +61,8 @@ def reduce(
     the plan is committed. `strategies` are the session's own if none are given; `force` reduces below the target too.
     A dry run makes the plan and commits nothing; answers that were paid for are kept, so that no plan pays them twice.
     """
-    if (
-        state.log.resumed_at
-    ):  # a hand-over tells what earlier ones told, too: it is written from the whole log
+    if state.log.resumed_at:
+        # A hand-over tells what earlier ones told, too, so it is written from the whole log.
         state.read_whole()
         view = state.view()
     before = limits.billed(view.tokens)

@@ -505,14 +505,21 @@ class State:
         self._closed = True
 
     def read_whole(self) -> None:
-        """Have everything at hand that ever happened, for verbs that look back."""
-        if self.log.resumed_at:
-            version, learned, quiet = self.log.version, self.learned, self.aftermath.quiet_until
-            self.keeping.complete()
-            self.keeping.fetch_stubs()
-            self.start_over()
-            if self.log.version == version:  # only the past was read: the last bill still tells of this view
-                self.learned, self.aftermath.quiet_until = learned, quiet
+        """Have everything at hand that ever happened, for verbs that look back; what is shown stays as it is."""
+        if not self.log.resumed_at:
+            return
+        self.projection.follow()
+        shown, standing = not self.projection.ahead, self.count_standing()
+        version, learned, quiet = self.log.version, self.learned, self.aftermath.quiet_until
+        older = self.keeping.complete()
+        self.keeping.fetch_stubs()
+        if shown and older:
+            self.projection.complete()
+            self._stood = (len(self.log.records), standing)
+            return
+        self.start_over()
+        if self.log.version == version:  # nobody changed what is shown: the last bill still tells of this view
+            self.learned, self.aftermath.quiet_until = learned, quiet
 
     def reload(self) -> None:
         """Read everything anew."""

@@ -34,6 +34,7 @@ class SavedRow(msgspec.Struct, frozen=True, omit_defaults=True):
     """The version at which a client changed its body, if one did."""
     asked: tuple[str, ...] = ()
     told: Message | None = None
+    instructs: bool = False
 
 
 class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -153,7 +154,7 @@ def _repairs(view: View, log: Log) -> Iterator[str]:
             yield from (id for id in known if isinstance(log.decisions[id].edit, Repair))
 
 
-_SAME = ("id", "kind", "count", "why", "reason", "was", "name", "replied", "tip", "late", "told")
+_SAME = ("id", "kind", "count", "why", "reason", "was", "name", "replied", "tip", "late", "told", "instructs")
 """The fields that a saved row has just as the row has them."""
 
 
