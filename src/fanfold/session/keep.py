@@ -366,16 +366,15 @@ class Keeping:
             if entry.id not in tree:  # what is at hand may be restored here, and not be stored yet
                 tree.put(entry)
 
-    def is_checkpoint_due(self, *, now: bool = False, crowded: bool = False) -> bool:
-        """Whether much happened since the last checkpoint; `now`, whether anything did; `crowded`, others wait."""
+    def is_checkpoint_due(self, *, now: bool = False) -> bool:
+        """Whether much happened since the last checkpoint; `now`, whether anything did."""
         if self.pending:
             return False
         if now:
             return self._seq > self._checked
         others = self._seq - self._checked - self._unchecked
         often = max(_OFTEN, self._rows // _SHARE)
-        rarely = crowded or others > 2 * self._unchecked
-        return self._unchecked >= (max(often, _RARELY) if rarely else often)
+        return self._unchecked >= (max(often, _RARELY) if others > 2 * self._unchecked else often)
 
     def keep_checkpoint(self, kept: Checkpoint) -> None:
         """Keep a checkpoint of what is stored."""

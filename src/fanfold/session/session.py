@@ -56,6 +56,8 @@ from fanfold.tokens.pressure import Pressure
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_LOST = 3
+"""After so many writers who were quicker, a unit of work is done while all others wait."""
 _RECORD: frozenset[object] = frozenset((record.say, record.add, record.answer))
 """Verbs that always write and take no time: they may let other writers wait."""
 UNDER_WAY: ContextVar[tuple[object, ...]] = ContextVar("fanfold_under_way", default=())
@@ -396,14 +398,16 @@ def attempt(state: State, verb: Callable[Concatenate[State, P], T], *args: P.arg
         done[:] = [verb(state, *args, **kwargs)]
         return done[0]
 
+    lost = 0
     while True:
         done.clear()
         try:
-            return (state.unit_alone if state.crowd and verb in _RECORD else state.unit)(once)
+            return (state.unit_alone if lost >= _LOST and verb in _RECORD else state.unit)(once)
         except Gone as gone:
             if not state.meet(gone.stubs):
                 raise
         except Moved:
+            lost += 1
             if keep_branch(state) and done:
                 return done[0]
             if not may_repeat(state):
@@ -414,7 +418,6 @@ def may_repeat(state: State) -> bool:
     """Catch up after somebody else wrote first, and say whether to repeat. Answers that were paid for are kept."""
     with state.lock:
         lost = [record for record in state.keeping.lost[0] if isinstance(record, Answered)]
-        state.expect_others()
         state.catch_up()
         erased = list(state.log.tree.erased)
         answers = [answer for answer in lost if not is_told(state.log, answer.sources, erased)]

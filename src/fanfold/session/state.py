@@ -51,8 +51,6 @@ from fanfold.tokens.learning import sound
 from fanfold.tokens.units import in_window
 
 T = TypeVar("T")
-_CROWD = 16
-"""So many units of work are done alone after somebody else wrote first."""
 _LOGGER = logging.getLogger("fanfold")
 """No handler is installed. Only names and numbers are logged, never contents."""
 
@@ -62,9 +60,6 @@ class State:
 
     Everything is changed by the verbs below, under `lock` only. What has no underscore can be read from outside.
     """
-
-    crowd = 0
-    """How many of the next units of work are done alone, because others write to this session, too."""
 
     def __init__(
         self, terms: Terms, learned: Learned | None = None, read: LoadedSession | None = None
@@ -432,21 +427,13 @@ class State:
                     self._take_back()
                 self._torn = torn or self.keeping.unsettled  # until the transaction has ended
 
-    def expect_others(self) -> None:
-        """Somebody else wrote first; where verbs are done again, the next ones are done alone."""
-        self.crowd = _CROWD if self.terms.on_moved == "reapply" else 0
-
     def unit_alone(self, work: Callable[[], T]) -> T:
-        """Do a unit of work on what others wrote, while they wait. Among many writers it would else be done in vain."""
+        """Do a unit of work on what others wrote, while they wait. Among many writers it might else never be first."""
         with self.lock:
             if self._worker is not None:
                 return work()
-            if self.crowd == _CROWD:  # others write just now: most of it is taken in while they can go on
-                self.peek(self.catch_up)
             with self.keeping.alone():
-                before = len(self.log.records)
                 self.peek(self.catch_up)
-                self.crowd = self.crowd - 1 if len(self.log.records) == before else _CROWD
                 done = self.unit(work)
             self._torn = False
             return done
@@ -489,7 +476,7 @@ class State:
             self.reload()
 
     def _keep_checkpoint(self, *, now: bool = False) -> None:
-        if self.keeping.is_checkpoint_due(now=now, crowded=self.crowd > 0):
+        if self.keeping.is_checkpoint_due(now=now):
             view, passed = self.projection.view(), self.projection.passed
             calls, standing = self._open_calls.values(), self.count_standing()
             saved = checkpoint.save(self.log, view, passed, calls, standing)

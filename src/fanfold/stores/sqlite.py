@@ -242,19 +242,27 @@ class SQLite(SQLStore):
         """All records after one of them; most of what they name lies beside them, so that no register is needed."""
         with self.database.lock:
             self.database.connection()
-            end = self._look(tenant, session)
-            if end is None or end.seq <= after:
-                return Stored((), end.seq, end.version) if end is not None else Stored((), 0, 0)
-            lines = self.database.rows("later_lines", end.tenant, end.key(after + 1), end.key(end.seq))
-        records = self._read(
-            tenant, session, [(key - end.key(0), data) for key, data, *_ in lines], after, end.seq
-        )
+            end = self._ends.get((tenant, session))
+            lines = self._later_lines(end, after) if end is not None else []
+            if not lines:
+                end = self._look(tenant, session)
+                if end is None or end.seq <= after:
+                    return Stored((), end.seq, end.version) if end is not None else Stored((), 0, 0)
+                lines = self._later_lines(end, after)
+            assert end is not None
+            end = self._ends[tenant, session] = _end_at(end, lines[-1])
+            _check_end(session, end)
+        rows = [(key - end.key(0), record) for key, owner, _, record, *_ in lines if owner == end.tenant]
+        records = self._read(tenant, session, rows, after, end.seq)
         entries = list[Entry]()
-        for _, _, id, parent, message in lines:
+        for _, _, _, _, id, parent, message in lines:
             with suppress(Corrupt):  # whoever needs it is told
                 if id is not None:
                     entries.append(self.coding.read_row(tenant, id, parent, message))
         return Stored([record for _, record in records], end.seq, end.version, entries=entries)
+
+    def _later_lines(self, end: LogEnd, after: int) -> list[Row]:
+        return self.database.rows("later_lines", end.key(after + 1), end.key(LINES - 1))
 
     def alone(self) -> AbstractContextManager[None]:
         """A transaction: other threads and processes wait until it ends."""
@@ -296,10 +304,12 @@ class SQLite(SQLStore):
             with suppress(Corrupt):
                 told = self.coding.summary(batch.summary, tenant, session)
                 return self._write(tenant, session, known, lines, summary=told)
+            if not self.database.in_transaction:
+                # Most often somebody else wrote first. That can be seen without a transaction, for which all wait.
+                _check_version(session, self._look(tenant, session), expect)
         with self._writing():
             end = self._look(tenant, session) or self._begin(tenant, session)
-            if expect is not None and end.version != expect:
-                raise written_first(session, end.version, expect)
+            _check_version(session, end, expect)
             return self._write_new(tenant, session, end, batch, lines)
 
     @contextmanager
@@ -588,6 +598,17 @@ def _is_plain(batch: Batch) -> bool:
     if batch.restored or batch.passed or names_more(batch.records):
         return False
     return all(entry.erased is None for entry in batch.entries)
+
+
+def _end_at(end: LogEnd, line: Row) -> LogEnd:
+    """A session whose log ends with this line."""
+    seq = line[0] - end.key(0)
+    return end._replace(seq=seq, version=line[2], since=seq)
+
+
+def _check_version(session: str, end: LogEnd | None, expect: int | None) -> None:
+    if end is not None and expect is not None and end.version != expect:
+        raise written_first(session, end.version, expect)
 
 
 def _check_end(session: str, end: LogEnd) -> None:

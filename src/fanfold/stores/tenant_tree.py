@@ -24,7 +24,10 @@ class TenantTree(Tree):
         self._stubs: dict[str | None, dict[str, set[str]]] = {}
         """The entries of which bodies were destroyed, by their parents and by the echoes of those."""
         self._open: dict[str, Prefix] = {}
-        """The conversation that was last gone on with: its words may go on."""
+        """The conversation that was last gone on with, before and after its last message: its words may go on.
+
+        Before it, too, because somebody else may have written first, and then the message comes after what they wrote.
+        """
 
     def put(self, entry: Entry) -> None:
         """Take in an entry that is kept elsewhere."""
@@ -36,8 +39,9 @@ class TenantTree(Tree):
 
     def hash(self, parent: str | None, message: Message, id: str) -> tuple[str, str]:
         """The echo and the prefix of a new entry."""
-        prefix = self._prefix(parent, message)
-        self._open = {id: prefix}
+        before, goes_on = self._before(parent, message)
+        prefix = before.follow(message)
+        self._open = {id: prefix, parent: before} if goes_on and parent is not None else {id: prefix}
         return self.echo(parent, message), prefix.hash()
 
     def prefix(self, id: str | None) -> str:
@@ -51,11 +55,15 @@ class TenantTree(Tree):
         return self[id].prefix
 
     def _prefix(self, parent: str | None, message: Message) -> Prefix:
-        """The conversation up to a message after this parent. Words that go on over messages are hashed together."""
+        """The conversation up to a message after this parent."""
+        return self._before(parent, message)[0].follow(message)
+
+    def _before(self, parent: str | None, message: Message) -> tuple[Prefix, bool]:
+        """The conversation up to a parent, and whether its words can go on. Those are hashed together over messages."""
         if parent is None:
-            return Prefix().follow(message)
+            return Prefix(), False
         if parent in self._open:
-            return self._open[parent].follow(message)
+            return self._open[parent], True
         after, pieces = message, list[Entry]()
         for entry in self._above(parent, lambda entry: entry.erased is None):
             if entry.id in self._open or not goes_on(entry.message, after):
@@ -66,7 +74,7 @@ class TenantTree(Tree):
         prefix = self._up_to(first)
         for entry in reversed(pieces):
             prefix = prefix.follow(entry.message)
-        return prefix.follow(message)
+        return prefix, bool(pieces)
 
     def _up_to(self, id: str | None) -> Prefix:
         """The conversation up to an entry; its words go on only where it was last gone on with."""

@@ -1,2 +1,2 @@
--- The records of a session after one of its lines, and the messages that lie beside them.
-SELECT key, record, id, parent, message FROM line WHERE tenant = ? AND key BETWEEN ? AND ? ORDER BY key
+-- The lines of a session after one of them, whosesoever they say they are, with the messages that lie beside them.
+SELECT key, tenant, version, record, id, parent, message FROM line WHERE key BETWEEN ? AND ? ORDER BY key
