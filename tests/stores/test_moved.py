@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from builders import asks, calls, gives, reply, says, tell
 from fanfold import Fold, Moved, Session, SQLite, StoreFailed, Undo, ask
 from fanfold.core.message import user
 from fanfold.session.record import append
+from fanfold.stores.prefix import prefixes
 
 
 def both(tmp_path: Path, *bodies: dict[str, Any], **terms: Any) -> tuple[Session, Session]:
@@ -21,6 +23,25 @@ def both(tmp_path: Path, *bodies: dict[str, Any], **terms: Any) -> tuple[Session
     first = fanfold.open("run", store=SQLite(tmp_path / "a.db"), **terms)
     tell(first, *bodies)
     return first, fanfold.open("run", store=SQLite(tmp_path / "a.db"), **terms)
+
+
+def store_of(chat: Session) -> SQLite:
+    store = chat._state.terms.tenant.store
+    assert isinstance(store, SQLite)
+    return store
+
+
+def overtake(quick: Session, slow: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let one of two say something right before the other writes, whenever it can."""
+    store, number = store_of(slow), itertools.count()
+    write = store.append
+
+    def overtaken(*args: Any, **rest: Any) -> Any:
+        if not store.database.in_transaction:  # nobody else can write while one is under way
+            quick.say(f"quicker {next(number)}")
+        return write(*args, **rest)
+
+    monkeypatch.setattr(store, "append", overtaken)
 
 
 def words(chat: Session) -> list[str]:
@@ -88,30 +109,25 @@ def test_what_others_said_is_taken_in_without_a_write(tmp_path: Path) -> None:
     assert store.database.connection().total_changes == changes
 
 
-def test_among_other_writers_a_message_is_written_at_the_first_attempt(tmp_path: Path) -> None:
+def test_whoever_lost_to_another_writer_tries_again_without_making_others_wait(tmp_path: Path) -> None:
     one, two = both(tmp_path, asks("Hello."), on_moved="reapply")
     one.say("one")
     two.say("two")
-    one.say("three")  # by now both know that they are not alone
-    ended = list[str]()
-    store = two._state.terms.tenant.store
-    assert isinstance(store, SQLite)
-    store.database.connection().set_trace_callback(ended.append)
+    run = list[str]()
+    store_of(two).database.connection().set_trace_callback(run.append)
     for n in range(5):
-        two.say(f"two {n}")
         one.say(f"one {n}")
-    assert ended.count("COMMIT") == 5
-    assert not [sql for sql in ended if sql.startswith("ROLLBACK")]
+        two.say(f"two {n}")
+    assert not [sql for sql in run if sql.startswith(("BEGIN", "ROLLBACK"))]
+    assert words(two)[-4:] == ["one 3", "two 3", "one 4", "two 4"]
 
 
 def test_whoever_writes_alone_and_fails_at_the_end_has_said_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, two = both(tmp_path, asks("Hello."), on_moved="reapply")
-    one.say("one")
-    two.say("two")
-    store = two._state.terms.tenant.store
-    assert isinstance(store, SQLite)
+    overtake(one, two, monkeypatch)
+    store = store_of(two)
     plain, broken = store.database.plain, iter(["disk"])
 
     def fail(sql: str) -> list[tuple[Any, ...]]:
@@ -121,11 +137,11 @@ def test_whoever_writes_alone_and_fails_at_the_end_has_said_nothing(
 
     monkeypatch.setattr(store.database, "plain", fail)
     with pytest.raises(StoreFailed):
-        two.say("three")
-    assert words(two) == ["Hello.", "one", "two"]
-    two.say("three")
+        two.say("mine")
+    assert words(two) == ["Hello.", "quicker 0", "quicker 1", "quicker 2"]
+    two.say("mine")
     one.refresh()
-    assert words(one) == words(two) == ["Hello.", "one", "two", "three"]
+    assert words(one) == words(two) == ["Hello.", *(f"quicker {n}" for n in range(6)), "mine"]
 
 
 def test_branch_keeps_the_message_beside_the_path(tmp_path: Path) -> None:
@@ -328,3 +344,21 @@ def test_whoever_comes_second_to_a_session_opened_from_a_checkpoint_is_told_too(
     two._do(work)
     assert words(two) == ["Hello.", "Yes.", "first", "second"]
     assert two.view().pinned_texts == ()
+
+
+def test_a_writer_who_lost_three_times_writes_while_all_others_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = both(tmp_path, asks("Hello."), on_moved="reapply")
+    overtake(one, two, monkeypatch)
+    two.say("mine")
+    assert words(two) == ["Hello.", "quicker 0", "quicker 1", "quicker 2", "mine"]
+
+
+def test_what_is_said_after_others_were_quicker_is_found_by_the_words_of_all(tmp_path: Path) -> None:
+    one, two = both(tmp_path, asks("Hello."), on_moved="reapply")
+    for n in range(3):
+        one.say(f"first {n}")
+        two.say(f"second {n}")
+    head = two._state.tree[str(two.head)]
+    assert head.prefix == list(prefixes(two.view().messages))[-1]
