@@ -112,8 +112,8 @@ class Projection:
 
     def complete(self) -> None:
         """Go on with the same rows in a log that has everything now that happened before them."""
-        self.path = self.log.tree.path(self._tip)
-        self.depth = {id: at for at, id in enumerate(self.path)}
+        self.path: list[str] = self.log.tree.path(self._tip)
+        self.depth: dict[str, int] = {id: at for at, id in enumerate(self.path)}
         self._start, self._read, self._view = None, len(self.log.records), None
 
     def resume(self, last: Checkpoint, rows: Iterable[Row]) -> None:
@@ -199,8 +199,7 @@ class Projection:
         return bool(looked_up) and len(looked_up) == len(message.calls)
 
     def _rebuild(self, tip: str | None) -> None:
-        self.path: list[str] = []
-        self.depth: dict[str, int] = {}
+        self.path, self.depth = [], {}
         self._tip, self._said = tip, 0
         self._layout = Layout(self.log, self.scale, None, self.weights)
         self._layout.step(None)

@@ -505,7 +505,9 @@ class State:
             self._stood = (len(self.log.records), standing)
             return
         self.start_over()
-        if self.log.version == version:  # nobody changed what is shown: the last bill still tells of this view
+        if (
+            self.log.version == version
+        ):  # nobody changed what is shown: the last bill still tells of this view
             self.learned, self.aftermath.quiet_until = learned, quiet
 
     def reload(self) -> None:
