@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fanfold.core.errors import Busy, Corrupt, Full, StoreFailed
 from fanfold.core.record import Record, is_visible
@@ -34,6 +34,7 @@ from fanfold.stores.coding import (
 from fanfold.stores.commits import GroupCommit
 from fanfold.stores.database import Database, Durability
 from fanfold.stores.echoing import head_numbers, renew_entries
+from fanfold.stores.log_end import LogEnd
 from fanfold.stores.references import all_named, head_number, named_beside, names_more, numbers
 from fanfold.stores.register import MANY, Register
 from fanfold.stores.rewriting import Rewriting
@@ -70,21 +71,6 @@ Line = tuple[Record | None, int | None, int | None, bytes | None, bytes | None, 
 
 Either may be missing.
 """
-
-
-class LogEnd(NamedTuple):
-    """A session in the file, and where its log ended when it was last seen."""
-
-    tenant: int
-    number: int
-    seq: int
-    version: int
-    since: int
-    """From this line on, its messages wait for the register."""
-
-    def key(self, seq: int) -> int:
-        """The key of a line."""
-        return self.number * LINES + seq
 
 
 class SQLite(SQLStore):
@@ -235,7 +221,7 @@ class SQLite(SQLStore):
                 return None
             rows = self._rows(end, after, most)
         if most is None or (rows and after + len(rows) >= end.seq):
-            _check_end(session, end)
+            end.check(session)
         return rows, end.seq, end.version
 
     def load_later(self, tenant: str, session: str, after: int) -> Stored:
@@ -250,8 +236,8 @@ class SQLite(SQLStore):
                     return Stored((), end.seq, end.version) if end is not None else Stored((), 0, 0)
                 lines = self._later_lines(end, after)
             assert end is not None
-            end = self._ends[tenant, session] = _end_at(end, lines[-1])
-            _check_end(session, end)
+            end = self._ends[tenant, session] = end.moved_to(*lines[-1][:3:2])
+            end.check(session)
         rows = [(key - end.key(0), record) for key, owner, _, record, *_ in lines if owner == end.tenant]
         records = self._read(tenant, session, rows, after, end.seq)
         entries = list[Entry]()
@@ -304,12 +290,13 @@ class SQLite(SQLStore):
             with suppress(Corrupt):
                 told = self.coding.summary(batch.summary, tenant, session)
                 return self._write(tenant, session, known, lines, summary=told)
-            if not self.database.in_transaction:
-                # Most often somebody else wrote first. That can be seen without a transaction, for which all wait.
-                _check_version(session, self._look(tenant, session), expect)
+            # Most often somebody else wrote first. That can be seen without a transaction, for which all wait.
+            now = None if self.database.in_transaction else self._look(tenant, session)
+            if now is not None:
+                now.expect(session, expect)
         with self._writing():
             end = self._look(tenant, session) or self._begin(tenant, session)
-            _check_version(session, end, expect)
+            end.expect(session, expect)
             return self._write_new(tenant, session, end, batch, lines)
 
     @contextmanager
@@ -400,7 +387,7 @@ class SQLite(SQLStore):
         key, version = last[0] if last else (first, 0)
         end = LogEnd(tenant=owner, number=number, seq=key - first, version=version, since=key - first)
         if check:
-            _check_end(session, end)
+            end.check(session)
         if isinstance(version, int):
             self._ends[(tenant, session)] = end
         return end
@@ -598,19 +585,3 @@ def _is_plain(batch: Batch) -> bool:
     if batch.restored or batch.passed or names_more(batch.records):
         return False
     return all(entry.erased is None for entry in batch.entries)
-
-
-def _end_at(end: LogEnd, line: Row) -> LogEnd:
-    """A session whose log ends with this line."""
-    seq = line[0] - end.key(0)
-    return end._replace(seq=seq, version=line[2], since=seq)
-
-
-def _check_version(session: str, end: LogEnd | None, expect: int | None) -> None:
-    if end is not None and expect is not None and end.version != expect:
-        raise written_first(session, end.version, expect)
-
-
-def _check_end(session: str, end: LogEnd) -> None:
-    if not isinstance(end.version, int):
-        raise Corrupt(f"The last line of the session {session!r} is damaged. Bring back a copy.")
