@@ -26,7 +26,7 @@ test: lint .browser/.looked ## what has to pass before a commit, and what CI run
 tests: .venv/.test .browser/.looked
 	@.venv/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not model"
 
-wheels: .venv/.test
+wheels: .venv/.test .pythons/.looked
 	@.venv/bin/python scripts/check_release.py --wheels
 
 test-all: lint types .venv/.ray .browser/.looked ## the same with the slow tests and many more examples a law
@@ -35,7 +35,7 @@ test-all: lint types .venv/.ray .browser/.looked ## the same with the slow tests
 test-model: .venv/.test .venv-model/.installed ## summaries by a real small model, served here
 	@FANFOLD_MODEL_PYTHON=.venv-model/bin/python .venv/bin/python -m pytest -m model -rP tests/model
 
-release-check: .venv/.test .venv/.docs ## what has to hold before a release: version, wheel, licences, docs
+release-check: .venv/.test .venv/.docs .pythons/.looked ## what has to hold before a release: version, wheel, licences, docs
 	@.venv/bin/python scripts/check_release.py
 
 test-integrations: .venv/.test ## fanfold in each framework, in its own environment [ONLY=langchain]
@@ -104,7 +104,7 @@ endif
 	  $(COMPILE) $$pins --upgrade --extra $$(echo $$name | tr _ -) --output-file requirements/integrations/$$name.txt; done
 
 clean: ## remove the environment and everything that was built
-	rm -rf .venv .clients .browser .venv-model .venv-peers .venv-integrations .cache-peers site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .clients .browser .pythons .venv-model .venv-peers .venv-integrations .cache-peers site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 .venv/bin/python:
 	@echo "making .venv"
@@ -123,6 +123,9 @@ clean: ## remove the environment and everything that was built
 
 .browser/.looked: scripts/fetch_browser.py | .venv/.test
 	@.venv/bin/python scripts/fetch_browser.py $@
+
+.pythons/.looked: scripts/fetch_pythons.py | .venv/.test
+	@.venv/bin/python scripts/fetch_pythons.py $@
 
 .venv/.ray: .venv/.test requirements/ray.txt
 	@echo "installing Ray"
