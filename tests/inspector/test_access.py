@@ -232,6 +232,27 @@ def test_what_filled_the_window_over_time_is_drawn() -> None:
         assert complaints(seen.page) == []
 
 
+def test_what_each_request_cost_is_drawn() -> None:
+    store = Memory()
+    chat = open_worked(store)
+    dearest = max(one.cost or 0 for one in chat.requests())
+    with at(store, "s/run/time") as (keys, seen):
+        keys.to("button", "Cost").press()
+        seen.page.get_by_role("img", name=f"Cost of 7 requests, at most ${dearest:.4f}").wait_for()
+        assert seen.page.locator(".chart .fresh").get_attribute("d").count("z") == 6  # the last has no bill
+        assert seen.page.locator(".chart .limit").count() == 0
+        assert complaints(seen.page) == []
+
+
+def test_the_picture_of_now_leads_to_the_one_over_time() -> None:
+    store = Memory()
+    open_worked(store)
+    with at(store, "s/run/now") as (keys, seen):
+        keys.to("link", "Over time").press()
+        seen.page.locator(".chart .filled.hue2").wait_for(state="attached")
+        assert seen.page.get_by_role("button", name="What fills the window").get_attribute("aria-pressed") == "true"
+
+
 def test_what_is_hidden_is_listed_by_the_request_that_made_room() -> None:
     store = Memory()
     chat = open_worked(store)

@@ -525,6 +525,7 @@ def test_what_is_not_there_is_said_in_a_sentence(store: SQLite) -> None:
         assert visitor.ask("sessions/run/outputs/o999", 404)["error"]
         assert visitor.ask("sessions/run/grep?pattern=(", 400)["error"]
         assert visitor.ask("sessions/run/melt", 404)["error"]
+        assert visitor.ask("sessions/run/rows%2F%7B%7D", 404)["error"]
         assert visitor.tell("run", "melt", status=404)["error"]
         assert visitor.tell("run", "undo", status=404, edit="e999")["error"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -105,22 +104,22 @@ WRITES: Mapping[str, Work] = {
 """What is changed."""
 
 
-def _shape(path: str) -> str:
-    return re.sub(r"{\w+}", "{}", path)
+def _shape(words: Sequence[str]) -> tuple[str, ...]:
+    """A path with its names left out: its second word is a session's name, and the fourth is what is looked at there."""
+    return tuple("" if at in (1, 3) else word for at, word in enumerate(words))
 
 
 _TABLES = {
-    method: {_shape(path): work for path, work in table.items()}
+    method: {_shape(path.split("/")): work for path, work in table.items()}
     for method, table in (("GET", READS), ("POST", WRITES))
 }
 
 
 def find_work(method: str, words: Sequence[str]) -> Work:
-    """What answers this path; its second word is a session's name, and the fourth is what is looked at there."""
+    """What answers this path; a word of it may have any sign, a slash too."""
     if method not in _TABLES:
         raise Denied(405, "The API is read with GET and changed with POST.")
-    shape = "/".join("{}" if at in (1, 3) else word for at, word in enumerate(words))
-    work = _TABLES[method].get(shape)
+    work = _TABLES[method].get(_shape(words))
     if work is None or "" in words:
         raise Denied(404, "There is nothing here by this name.")
     return work

@@ -5,7 +5,8 @@ import { Live, Proposal, home, plain, to } from "./parts.js";
 import { Sessions } from "./sessions.js";
 import { Now, Recorded } from "./now.js";
 import { Hidden, Edit } from "./hidden.js";
-import { Request, TimeLine } from "./requests.js";
+import { Request } from "./requests.js";
+import { TimeLine } from "./timeline.js";
 import { Outputs } from "./outputs.js";
 import { Try } from "./try.js";
 import { Health } from "./health.js";
@@ -26,7 +27,7 @@ function readAddress() {
 }
 
 function Screen({ at }) {
-  const [one] = at.rest;
+  const [one, two] = at.rest;
   switch (at.screen) {
     case "sessions": return html`<${Sessions} key=${place.tenant} />`;
     case "health": return html`<${Health} />`;
@@ -36,7 +37,7 @@ function Screen({ at }) {
     case "search": return html`<${Now} key=${at.name + one} name=${at.name} wanted=${one} />`;
     case "edit": return html`<${Edit} key=${one} name=${at.name} id=${one} />`;
     case "request": return html`<${Request} key=${one} name=${at.name} at=${one} />`;
-    case "time": return html`<${TimeLine} key=${at.name} name=${at.name} at=${one} />`;
+    case "time": return html`<${TimeLine} key=${at.name} name=${at.name} at=${one} mode=${two} />`;
     case "outputs": return html`<${Outputs} key=${at.name} name=${at.name} chosen=${one} />`;
     default: return html`<${Now} key=${at.name} name=${at.name} chosen=${one} />`;
   }

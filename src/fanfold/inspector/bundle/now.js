@@ -53,7 +53,8 @@ export function Now({ name, chosen, wanted }) {
     ${told.ahead && !told.client ? html`<div class="buttons">
       <button class="quiet" onClick=${() => change("forward", {}, "Go forward to where you were", "Go forward",
         "Went forward again")}>Go forward again …</button></div>` : null}
-    <section><h2>What fills the window</h2>
+    <section><header class="apart"><h2>What fills the window</h2>
+      ${told.stats.requests ? html`<a href=${to(name, "time", "", "fill")}>Over time</a>` : null}</header>
       <${Picture} picture=${told.picture} room=${told.room} tokens=${view.value.tokens} />
       <dl class="figures">
         <div><dt>Full</dt><dd>${percent(share)}</dd></div><div><dt>Reduces at</dt><dd>${told.room ? number(told.pressure.trigger) : "–"}</dd></div>

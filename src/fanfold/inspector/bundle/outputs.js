@@ -44,7 +44,7 @@ function One({ name, id }) {
   return html`<section class="lines" aria-label=${"Output " + id}><h2>${id}: ${bytes(one.size)}, ${many(one.total, "line")}</h2>
     ${one.src ? html`<div class="message"><img src=${one.src} alt=${"Output " + id} /></div>` : one.lines.length
       ? html`<${LongList} name=${"Lines of " + id} total=${one.total} high=${20} mark=${id} fetchPage=${fetchPage} row=${(line,
-        at) => html`<div class="line"><b>${at + 1}</b><span>${plain(line)}</span></div>`} />`
+        at) => html`<div class="line"><b style=${{ minWidth: String(one.total).length + "ch" }}>${at + 1}</b><span>${plain(line)}</span></div>`} />`
           : html`<p class="remark">It is ${one.media} and cannot be read as lines.</p>`}
   </section>`;
 }

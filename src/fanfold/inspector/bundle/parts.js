@@ -100,7 +100,7 @@ export function Picture({ picture, room, tokens }) {
       })}
     </svg>
     <figcaption class="legend">
-      ${kinds.map(([kind, n]) => html`<span key=${kind} class=${hue(kind)}><i></i>${label(kind)} <b>${number(n)}</b></span>`)}
+      ${kinds.map(([kind, n]) => html`<span key=${kind} class="${hue(kind)} ${kind}"><i></i>${label(kind)} <b>${number(n)}</b></span>`)}
       ${room ? html`<span class="free"><i></i>Free <b>${number(Math.max(0, room - tokens))}</b></span>` : null}
     </figcaption>
   </figure>`;

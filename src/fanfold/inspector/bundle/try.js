@@ -66,7 +66,8 @@ const money = (one) => (one.dollars === null ? number(one.cost) + " token equiva
 const ROWS = [
   ["Cost of all prompts", "At list prices, with the provider's cache; replies cost the same in each.", (one) => money(one), (one) => one.cost],
   ["From the cache", "The share of all prompt tokens that was read from the provider's cache.", (one) => percent(one.cached_share)],
-  ["Longest request", "In tokens.", (one) => number(one.peak) + (one.over ? " (" + many(one.over, "request") + " would not fit)" : ""), (one) => one.peak],
+  ["Longest request", "In tokens.", (one) => html`${number(one.peak)}${one.over
+    ? html`<small>${many(one.over, "request")} would not fit</small>` : null}`, (one) => one.peak],
   ["Reductions", "How often something was left out, which breaks the cache once.", (one) => number(one.reductions)],
   ["Trail of work kept", "What the agent did, found, decided and broke, as far as it stood in each reduced request.",
     (one) => (one.trail === null ? "nothing had to be reduced" : percent(one.trail)), (one) => one.trail ?? 1],
@@ -95,7 +96,7 @@ function Found({ results }) {
         return html`<tr><th scope="row" title=${says}>${title}<br /><small>${says}</small></th>
           ${results.map((one) => html`<td class=${HUES[one.label]} data-name=${NAMES[one.label]}>${text(one)}${size
             ? html`<${Bar} share=${size(one) / most} kind=${HUES[one.label]} />` : null}</td>`)}</tr>`; })}</tbody></table></div>
-    <h3>Tokens of every request</h3><${Lines} results=${results} />
+    <h3 class="after">Tokens of every request</h3><${Lines} results=${results} />
     ${results.filter((one) => one.label !== "everything").map((one) => html`<details open=${one.label === "tried" && one.lost_count > 0}>
       <summary>${NAMES[one.label]}: ${one.lost_count ? many(one.lost_count, "name") + " out of reach when needed"
         : "nothing that a call needed was out of reach"}</summary>
