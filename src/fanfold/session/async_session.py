@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fanfold.asking.drive import AsyncAsker, adrive
-from fanfold.core.errors import Moved
+from fanfold.core.errors import DoesNotFit, Moved
 from fanfold.core.message import Call
 from fanfold.core.plan import Answer, Ask, Outcome
 from fanfold.core.tree import Entry
@@ -117,8 +117,8 @@ class AsyncSession(Verbs):
                     try:
                         state.check_open()
                         return await adrive(flow(state, *args, **kwargs), self._ask, state.unit, self._work)
-                    except Moved:
-                        if not await self._work(may_repeat, state):
+                    except (Moved, DoesNotFit) as error:
+                        if not await self._work(may_repeat, state, error):
                             raise
             finally:
                 self._driver = None

@@ -310,6 +310,13 @@ class Keeping:
             self._later = store.load_later(*place, self._seq) if self.begun else store.load(*place)
         return self._later.records
 
+    def ask_anew(self) -> Sequence[Record]:
+        """What somebody else wrote since: whoever writes nothing has to ask."""
+        self._later = None
+        records = self.look_ahead() if self.begun else ()
+        self._later = None  # by the time it is taken in, there may be more
+        return records
+
     def catch_up(self) -> Sequence[Record]:
         """Take in what was written to the store since, and give it back."""
         records = self.look_ahead()

@@ -24,11 +24,11 @@ from fanfold.config.telemetry import current_call
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft
 from fanfold.core.edit import Repair
-from fanfold.core.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound
+from fanfold.core.errors import BadInput, BrokenGrammar, DoesNotFit, Moved, NotFound
 from fanfold.core.ids import canonical, digest, pack
 from fanfold.core.message import user
 from fanfold.core.plan import Answer, Ask
-from fanfold.core.record import Sent
+from fanfold.core.record import Sent, is_visible
 from fanfold.core.view import Row, View, Violation, Weight
 from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain, prompt_params, reply_limit
 from fanfold.dialects.registry import request_fields
@@ -153,7 +153,10 @@ def _read_params(state: State, max_tokens: int | None, params: Mapping[str, Any]
     if reply == 0:
         raise BadInput("A reply of 0 tokens is none: ask for at least 1, or leave max_tokens out.")
     model = {"model": state.terms.model} if state.terms.model else {}
-    whole = {**model, **own, **state.dialect.limit(max_tokens, state.terms.budget.reply)}
+    limit = state.dialect.limit(max_tokens, state.terms.budget.reply)
+    if max_tokens is None:  # parameters of a past request have its limit
+        limit = {name: value for name, value in limit.items() if name not in own}
+    whole = {**model, **own, **limit}
     return GivenParams(
         key=key, params=whole, reply=reply, weight=state.gauge.params(whole) if whole else NOTHING
     )
@@ -338,6 +341,8 @@ def record(state: State, request: Request, written: Written) -> Sent:
     seal = digest(rows, frame.encode(), canonical(allowed.params), (request.context or "").encode())
     last = state.log.sent[-1] if state.log.sent else None
     if last is not None and (last.digest, last.tip, last.version) == (seal, view.tip, view.version):
+        if any(map(is_visible, state.keeping.ask_anew())):  # nothing is written, so nothing else tells that a message was erased meanwhile
+            raise Moved("Somebody else wrote to this session since its last request was made.")
         return last
     lost = [f"{row.id}#{part}" for row in view.rows if row.weight.lost for part in row.weight.lost]
     sent = Sent(

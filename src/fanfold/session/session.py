@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from fanfold.asking.drive import Asker, drive
 from fanfold.core.edit import Decision, Pin
-from fanfold.core.errors import BadInput, Gone, Moved
+from fanfold.core.errors import BadInput, DoesNotFit, FanfoldError, Gone, Moved, StoreFailed
 from fanfold.core.message import Call, Message, Part
 from fanfold.core.plan import Answer, Ask, Outcome
 from fanfold.core.record import Answered, Branched, Kept, Record, Sent
@@ -147,8 +148,8 @@ class Session(Verbs):
                     try:
                         self._state.check_open()
                         return drive(flow(self._state, *args, **kwargs), self._ask, self._state.unit)
-                    except Moved:
-                        if not may_repeat(self._state):
+                    except (Moved, DoesNotFit) as error:
+                        if not may_repeat(self._state, error):
                             raise
             finally:  # a function called here could be interrupted before it begins
                 self._driver = None
@@ -414,9 +415,14 @@ def attempt(state: State, verb: Callable[Concatenate[State, P], T], *args: P.arg
                 raise
 
 
-def may_repeat(state: State) -> bool:
-    """Catch up after somebody else wrote first, and say whether to repeat. Answers that were paid for are kept."""
+def may_repeat(state: State, error: FanfoldError | None = None) -> bool:
+    """Catch up after somebody else wrote first, and say whether to repeat. Answers that were paid for are kept.
+
+    What does not fit writes nothing, so it is asked for: somebody else may have released what is too much.
+    """
     with state.lock:
+        if isinstance(error, DoesNotFit) and not _has_news(state):
+            return False
         lost = [record for record in state.keeping.lost[0] if isinstance(record, Answered)]
         state.catch_up()
         erased = list(state.log.tree.erased)
@@ -424,6 +430,13 @@ def may_repeat(state: State) -> bool:
         if answers:
             state.unit(lambda: state.write(*answers))
     return state.terms.on_moved == "reapply"
+
+
+def _has_news(state: State) -> bool:
+    """Whether somebody else wrote since, as far as the store can tell."""
+    with suppress(StoreFailed):
+        return bool(state.keeping.ask_anew())
+    return False
 
 
 def keep_branch(state: State) -> bool:

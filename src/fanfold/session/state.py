@@ -25,6 +25,7 @@ from fanfold.core.record import (
     Move,
     Opened,
     Record,
+    Released,
     Taught,
     is_visible,
 )
@@ -567,6 +568,8 @@ class State:
                     self.resent.frame = Resent().frame
                 case Taught():
                     self._take_over()
+                case Released():
+                    self.projection.forget()
         if any(map(is_visible, records)):
             self.void_bill()
             self.aftermath.quiet_until = 0

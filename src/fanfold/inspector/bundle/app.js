@@ -1,5 +1,5 @@
 // The page: which screen is shown, what is heard from the server, and what was just done.
-import { html, render, useState, useEffect, useCallback, useRef } from "./vendor/htm-preact.js";
+import { html, render, useErrorBoundary, useState, useEffect, useCallback, useRef } from "./vendor/htm-preact.js";
 import { ask, enter, place, tell, watch } from "./api.js";
 import { Live, Proposal, home, plain, to } from "./parts.js";
 import { Sessions } from "./sessions.js";
@@ -41,6 +41,14 @@ function Screen({ at }) {
     case "outputs": return html`<${Outputs} key=${at.name} name=${at.name} chosen=${one} />`;
     default: return html`<${Now} key=${at.name} name=${at.name} chosen=${one} />`;
   }
+}
+
+// What cannot be drawn leaves the rest of the page alone: another address shows another screen.
+function Guard({ place, children }) {
+  const [error, forget] = useErrorBoundary((error) => console.error(error));
+  useEffect(forget, [place]);
+  return error ? html`<h1>This screen cannot be drawn</h1>
+    <p class="alarm" role="alert">That is a bug in fanfold: please report it, with what the browser's console says.</p>` : children;
 }
 
 const BELONGS = { edit: "hidden", message: "hidden", request: "time", search: "now" };
@@ -118,7 +126,7 @@ function Page() {
           <a href=${home() + "health"} aria-current=${shown === "health" ? "page" : null}>Health</a></nav>` : null}
     </div></header>
     ${lost ? html`<p class="lost alarm" role="alert">${lost}</p>` : null}
-    <main id="main" tabindex="-1"><${Screen} key=${place.tenant} at=${at} /></main>
+    <main id="main" tabindex="-1"><${Guard} place=${location.hash}><${Screen} key=${place.tenant} at=${at} /><//></main>
     ${proposal?.here === here ? html`<${Proposal} proposal=${proposal} close=${() => propose(null)} done=${done} />` : null}
     <div aria-live="polite">${toast?.here === here ? html`<div class="toast" role="status"><span>${plain(toast.failed || toast.did)}</span>
       <span class="buttons">${toast.back ? html`<button onClick=${takeBack}>Undo</button>` : null}

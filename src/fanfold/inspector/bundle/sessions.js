@@ -5,16 +5,16 @@ import { Bar, Marked, Wait, ago, dollars, many, number, percent, plain, to, useA
 const STEP = 100;
 
 function inOrder(sessions) {
-  const names = new Set(sessions.map((one) => one.name));
-  const children = {}, seen = new Set(), found = [];
-  for (const one of sessions) if (one.parent && names.has(one.parent)) (children[one.parent] ||= []).push(one);
+  const children = new Map(sessions.map((one) => [one.name, []])); // a Map: a session may be called "constructor"
+  const seen = new Set(), found = [];
+  for (const one of sessions) if (one.parent) children.get(one.parent)?.push(one);
   const visit = (one, depth) => {
     if (seen.has(one.name)) return;
     seen.add(one.name);
     found.push({ one, depth });
-    for (const child of children[one.name] || []) visit(child, depth + 1);
+    for (const child of children.get(one.name)) visit(child, depth + 1);
   };
-  for (const one of sessions) if (!one.parent || !names.has(one.parent)) visit(one, 0);
+  for (const one of sessions) if (!children.has(one.parent)) visit(one, 0);
   for (const one of sessions) visit(one, 0);
   return found;
 }

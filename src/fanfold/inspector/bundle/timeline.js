@@ -93,7 +93,7 @@ export function TimeLine({ name, at, mode: first }) {
   const [mode, setMode] = useState(first || "cache");
   const requests = asked.value || [];
   const fills = useFills(name, requests.length, mode === "fill");
-  const named = at === undefined || at === "" ? requests.length - 1 : Number(at);
+  const named = /^\d+$/.test(at) ? Number(at) : Infinity; // an address may say anything: it means the last one then
   const now = Math.min(requests.length - 1, chosen ?? named);
   const view = useAsk(requests.length ? session(name, "view") : null, { request: now, limit: PAGE });
   if (!asked.value || !told.value) return html`<${Wait} of=${asked.error ? asked : told} />`;

@@ -1,0 +1,43 @@
+"""Names and addresses that nobody expects: the page says what is there, and goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+import fanfold
+from fanfold.stores.memory import Memory
+from tests.inspector.test_page import looking
+from tests.inspector.world import open_worked
+
+
+def test_sessions_that_are_called_as_scripts_call_things_are_listed_below_their_parents() -> None:
+    store = Memory()
+    for name, parent in (("constructor", ""), ("__proto__", "constructor"), ("toString", "nobody")):
+        with fanfold.open(name, store=store, model="gpt-5.2", labels={"parent": parent} if parent else {}) as chat:
+            chat.say("Look.")
+    with looking(store) as (_, seen):
+        seen.page.get_by_role("heading", name="3 sessions").wait_for()
+        assert seen.page.locator("td.depth1 a").all_inner_texts() == ["__proto__"]
+        assert set(seen.page.locator("td.depth0 a").all_inner_texts()) == {"constructor", "toString"}
+
+
+@pytest.mark.parametrize("place", ["time/abc", "time/-3", "time/1.5", "time/99"])
+def test_a_time_line_at_no_request_shows_the_last_one(place: str) -> None:
+    store = Memory()
+    open_worked(store).close()
+    with looking(store, f"s/run/{place}") as (_, seen):
+        seen.page.get_by_role("heading", name="Request 6:").wait_for()
+
+
+def test_a_screen_that_cannot_be_drawn_leaves_the_others_alone() -> None:
+    store = Memory()
+    open_worked(store).close()
+    with looking(store, "s/run/now") as (_, seen):
+        seen.page.get_by_role("heading", name="tokens are in the window").wait_for()
+        seen.page.route("**/api/sessions/run/edits?*", lambda route: route.fulfill(json=[{"kind": "fold", "fate": "stands"}]))
+        seen.page.evaluate("location.hash = '#/s/run/hidden'")
+        seen.page.get_by_role("heading", name="This screen cannot be drawn").wait_for()
+        assert len(seen.complaints) == 1
+        seen.complaints.clear()
+        seen.page.get_by_role("link", name="Outputs").click()
+        seen.page.get_by_role("heading", name="6 outputs").wait_for()
