@@ -55,7 +55,7 @@ def talk(store: Memory, name: str, count: int) -> None:
 
 def paint(page: Page, place: str, drawn: str) -> float:
     """Milliseconds from opening a link until a row is drawn; the browser is running already."""
-    token = page.inspector.doors.add(Grant(("default",)))
+    token = page.inspector.access.add(Grant(("default",)))
     with opened("about:blank") as seen:
         began = time.monotonic()
         seen.page.goto(f"{page.url}/?token={token}#/{place}", wait_until="commit")
@@ -73,7 +73,7 @@ def compare(what: str, large: Callable[[], float], small: Callable[[], float]) -
 
 def scroll(page: Page) -> None:
     """Scroll through all rows, and say how smooth that is."""
-    token = page.inspector.doors.add(Grant(("default",)))
+    token = page.inspector.access.add(Grant(("default",)))
     with opened(f"{page.url}/?token={token}#/s/long/now") as seen:
         seen.page.locator(".long .row").first.wait_for()
         gaps = sorted(seen.page.evaluate(_SCROLL))

@@ -25,8 +25,8 @@ from picture_sessions import MODELS, coding, drawing, play, reporting, tools  # 
 
 import fanfold  # noqa: E402 scripts are run from anywhere
 from fanfold.inspector.app import Inspector  # noqa: E402
-from fanfold.inspector.running import Window  # noqa: E402
 from fanfold.inspector.safety import new_token  # noqa: E402
+from fanfold.inspector.serve import InspectorServer  # noqa: E402
 from fanfold.stores.sqlite import SQLite  # noqa: E402
 from fanfold.testing.provider import Provider  # noqa: E402
 from tests.browser import found, opened  # noqa: E402
@@ -40,7 +40,7 @@ BEGUN = 1_790_000_000.0
 
 
 @contextmanager
-def served(folder: Path) -> Iterator[Window]:
+def served(folder: Path) -> Iterator[InspectorServer]:
     """The inspector on a store with a few sessions."""
     store, seconds = SQLite(folder / "agent.db"), [BEGUN]
 
@@ -79,7 +79,7 @@ def served(folder: Path) -> Iterator[Window]:
         play(own, "openai.chat", list(coding(6)), tick)
     chat.fork("fix-rounding-retry").close()
     token = new_token()
-    window = Window(Inspector(store, {token: ("default",)}, write=True, title="agent.db"), token)
+    window = InspectorServer(Inspector(store, {token: ("default",)}, write=True, title="agent.db"), token)
     try:
         yield window
     finally:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from fanfold import strategies
     from fanfold.config.events import Hooks
     from fanfold.dialects.dialect import Reply
-    from fanfold.inspector.running import inspect
+    from fanfold.inspector.serve import inspect
     from fanfold.outputs.filters.binary import binary
     from fanfold.outputs.filters.clip import clip
     from fanfold.outputs.filters.filter import shortens
@@ -198,7 +198,7 @@ _LATE = {
     "export_session": "fanfold.stores.export",
     "fit": "fanfold.session.fit",
     "import_session": "fanfold.session.importing",
-    "inspect": "fanfold.inspector.running",
+    "inspect": "fanfold.inspector.serve",
     "loop": "fanfold.session.loop",
     "open": "fanfold.session.open",
     "presets": "fanfold.systems.presets",

@@ -250,7 +250,10 @@ def test_the_picture_of_now_leads_to_the_one_over_time() -> None:
     with at(store, "s/run/now") as (keys, seen):
         keys.to("link", "Over time").press()
         seen.page.locator(".chart .filled.hue2").wait_for(state="attached")
-        assert seen.page.get_by_role("button", name="What fills the window").get_attribute("aria-pressed") == "true"
+        assert (
+            seen.page.get_by_role("button", name="What fills the window").get_attribute("aria-pressed")
+            == "true"
+        )
 
 
 def test_what_is_hidden_is_listed_by_the_request_that_made_room() -> None:

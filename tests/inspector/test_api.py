@@ -14,9 +14,10 @@ from click.testing import CliRunner
 
 import fanfold
 from fanfold.cli.app import fanfold as command
-from fanfold.inspector.changing import change
+from fanfold.inspector.changes import change
 from fanfold.inspector.desk import Seat
-from fanfold.inspector.looking import Inquiry, export
+from fanfold.inspector.inquiry import Inquiry
+from fanfold.inspector.reads import export
 from fanfold.inspector.values import brief_call
 from fanfold.session.preview import Preview
 from fanfold.session.session import Session
@@ -282,7 +283,7 @@ class Shared(Session):
 def test_what_is_taken_back_is_the_change_itself_and_not_what_somebody_else_made(store: SQLite) -> None:
     chat = open_worked(store)
     state = store.tenant("default").states["run"]
-    asked = Inquiry(tenant="default", name="run", rest=("pin",), body={"what": chat.view().rows[0].id})
+    asked = Inquiry(tenant="default", name="run", verb="pin", body={"what": chat.view().rows[0].id})
     (made,) = change(Seat(Shared(state), state), asked)["decisions"]
     assert made.id == next(iter(chat.pins()))
 
@@ -303,7 +304,7 @@ def test_a_change_is_made_in_a_session_that_moved_on_during_its_preview(store: S
     state = store.tenant("default").states["run"]
     busy = Busy(state)
     busy.other = fanfold.open("run", store=SQLite(store.file), model="gpt-5.2")
-    asked = Inquiry(tenant="default", name="run", rest=("note",), body={"name": "plan", "text": "look on"})
+    asked = Inquiry(tenant="default", name="run", verb="note", body={"name": "plan", "text": "look on"})
     assert change(Seat(busy, state), asked)["decisions"]
     assert [one.kind for one in chat.edits()[-2:]] == ["note", "note"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import fanfold
-from fanfold.inspector.safety import Doors
+from fanfold.inspector.safety import Access
 from fanfold.stores.memory import Memory
 from tests.browser import opened
 from tests.inspector.test_access import Keys
@@ -34,7 +34,7 @@ def test_a_page_that_its_server_does_not_know_any_more_says_how_to_go_on() -> No
         seen.page.get_by_text("you can make changes").wait_for()
         seen.settle()
         see(seen.page, hidden=True)
-        page.inspector.doors = Doors({"the token of the next start": ("default",)})
+        page.inspector.access = Access({"the token of the next start": ("default",)})
         see(seen.page, hidden=False)
         seen.page.get_by_role("alert").get_by_text("Open the link that it prints.").wait_for()
         seen.page.get_by_text("not connected").wait_for()

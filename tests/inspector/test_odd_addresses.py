@@ -13,7 +13,9 @@ from tests.inspector.world import open_worked
 def test_sessions_that_are_called_as_scripts_call_things_are_listed_below_their_parents() -> None:
     store = Memory()
     for name, parent in (("constructor", ""), ("__proto__", "constructor"), ("toString", "nobody")):
-        with fanfold.open(name, store=store, model="gpt-5.2", labels={"parent": parent} if parent else {}) as chat:
+        with fanfold.open(
+            name, store=store, model="gpt-5.2", labels={"parent": parent} if parent else {}
+        ) as chat:
             chat.say("Look.")
     with looking(store) as (_, seen):
         seen.page.get_by_role("heading", name="3 sessions").wait_for()
@@ -34,7 +36,10 @@ def test_a_screen_that_cannot_be_drawn_leaves_the_others_alone() -> None:
     open_worked(store).close()
     with looking(store, "s/run/now") as (_, seen):
         seen.page.get_by_role("heading", name="tokens are in the window").wait_for()
-        seen.page.route("**/api/sessions/run/edits?*", lambda route: route.fulfill(json=[{"kind": "fold", "fate": "stands"}]))
+        seen.page.route(
+            "**/api/sessions/run/edits?*",
+            lambda route: route.fulfill(json=[{"kind": "fold", "fate": "stands"}]),
+        )
         seen.page.evaluate("location.hash = '#/s/run/hidden'")
         seen.page.get_by_role("heading", name="This screen cannot be drawn").wait_for()
         assert len(seen.complaints) == 1

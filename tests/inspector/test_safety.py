@@ -13,7 +13,7 @@ import pytest
 import fanfold
 from fanfold.core.errors import BadSetting
 from fanfold.inspector.desk import WRITES
-from fanfold.inspector.running import listen
+from fanfold.inspector.serve import listen
 from fanfold.stores.sqlite import SQLite
 from fanfold.stores.store import Store
 from tests.inspector.world import TOKEN, Page, open_worked

@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 import fanfold
-from fanfold.inspector.trial import TrialQuestion
-from fanfold.inspector.trying import PolicyTrial
+from fanfold.inspector.trial_process import TrialQuestion
+from fanfold.inspector.trials import PolicyTrial
 from fanfold.stores.memory import Memory
 from fanfold.transcripts import Conversation
 from tests.inspector.world import Page, Visitor, open_worked

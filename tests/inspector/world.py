@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import fanfold
 from fanfold.inspector.app import Inspector
-from fanfold.inspector.running import make_server
+from fanfold.inspector.serve import make_server
 from fanfold.strategies.elide import elide
 from fanfold.testing import called, replied, response
 from tests.serving import QuickServer, serving

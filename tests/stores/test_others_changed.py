@@ -46,7 +46,9 @@ def test_a_request_that_is_made_again_is_the_same_where_nobody_else_wrote(
     assert len(agent.requests()) == 1
 
 
-def test_who_raises_when_somebody_wrote_first_does_so_for_a_request_that_is_made_again(tmp_path: Path) -> None:
+def test_who_raises_when_somebody_wrote_first_does_so_for_a_request_that_is_made_again(
+    tmp_path: Path,
+) -> None:
     agent = opened(tmp_path, 100_000, "raise")
     agent.say(SECRET)
     agent.request(max_tokens=500)
@@ -64,7 +66,9 @@ def stuck(folder: Path) -> tuple[fanfold.Session, fanfold.Session, list[str]]:
     for step in range(3):
         counted = agent.request(max_tokens=500).sent.tokens
         agent.receive(response(replied("I look.", called(f"c{step}", "look", "{}")), prompt=counted + 3))
-        agent.answer(f"c{step}", "\n".join(f"row {step} {n} the disk hums and all is well" for n in range(700)))
+        agent.answer(
+            f"c{step}", "\n".join(f"row {step} {n} the disk hums and all is well" for n in range(700))
+        )
     agent.request(max_tokens=500)
     other = opened(folder, 12_000, "reapply")
     hidden = [one.decision.id for one in other.edits() if one.kind == "elide" and one.fate == "stands"]
@@ -98,7 +102,9 @@ def test_an_awaited_agent_that_is_stuck_goes_on_too(tmp_path: Path) -> None:
 
     async def go_on() -> int:
         store = SQLite(tmp_path / "agent.db")
-        async with fanfold.aopen("run", store=store, model="gpt-5.2", window=12_000, on_moved="reapply") as own:
+        async with fanfold.aopen(
+            "run", store=store, model="gpt-5.2", window=12_000, on_moved="reapply"
+        ) as own:
             with pytest.raises(DoesNotFit):
                 await own.request(max_tokens=500)
             for edit in hidden:

@@ -22,7 +22,7 @@ from fanfold.gateway.conversations import WORK, Conversations
 from fanfold.gateway.course import Courses
 from fanfold.gateway.exchange import Exchange, serve_exchange
 from fanfold.gateway.headers import get
-from fanfold.gateway.inspecting import Inspection, is_for_inspector
+from fanfold.gateway.inspector import Inspection, is_for_inspector
 from fanfold.gateway.journal import Journal, journal_path
 from fanfold.gateway.keys import Keys
 from fanfold.gateway.metrics import Metrics

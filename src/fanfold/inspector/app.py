@@ -28,10 +28,10 @@ from fanfold.inspector.answer import (
     write_json,
 )
 from fanfold.inspector.desk import Desk
-from fanfold.inspector.looking import Inquiry
+from fanfold.inspector.inquiry import Inquiry
 from fanfold.inspector.routes import Sources, answer, find_work, status_of
-from fanfold.inspector.safety import MOST_BODY, PREFIX, Doors, Grant
-from fanfold.inspector.trying import PolicyTrials
+from fanfold.inspector.safety import MOST_BODY, PREFIX, Access, Grant
+from fanfold.inspector.trials import PolicyTrials
 from fanfold.replay.page import look
 from fanfold.session.threads import Threads
 from fanfold.stores.store import Store
@@ -60,19 +60,19 @@ class Inspector:
     def __init__(
         self,
         store: Store,
-        doors: Doors | Mapping[str, Collection[str]],
+        access: Access | Mapping[str, Collection[str]],
         *,
         write: bool = False,
         framed: bool = False,
         title: str = "",
         health: Callable[[], Any] | None = None,
     ) -> None:
-        """`doors` has the tokens and the names of this host; or it is each token with the tenants that it names.
+        """`access` has the tokens and the names of this host; or it is each token with the tenants that it names.
 
         `health` tells the figures of a gateway, where there is one.
         """
         self.desk = Desk(store, write=write)
-        self.doors = doors if isinstance(doors, Doors) else Doors(doors)
+        self.access = access if isinstance(access, Access) else Access(access)
         self.trials = PolicyTrials()
         self.is_stopping: Callable[[], bool] = lambda: False
         """Whether the server is about to end: then streams end first, for it waits for them."""
@@ -93,7 +93,7 @@ class Inspector:
 
     async def _serve(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         try:
-            self.doors.check_host(scope["headers"])
+            self.access.check_host(scope["headers"])
             if scope["path"] == f"{PREFIX}api/events" and scope["method"] == "GET":
                 await self._stream(scope, receive, send)
                 return
@@ -126,7 +126,7 @@ class Inspector:
         # The page itself comes with the cookie, and no redirect: a browser that followed a link from another program
         # would not send a strict cookie with that.
         entering = name == "index.html" and method == "GET" and query.get("token")
-        cookie = self.doors.enter(query["token"], secure=scope["scheme"] == "https") if entering else []
+        cookie = self.access.enter(query["token"], secure=scope["scheme"] == "https") if entering else []
         return HttpAnswer(200, self._files[name], _media(name), cookie)
 
     async def _answer_api(
@@ -134,21 +134,22 @@ class Inspector:
     ) -> HttpAnswer | HttpDownload:
         headers, method = scope["headers"], scope["method"]
         if self.framed and (method, scope["path"]) == ("POST", f"{PREFIX}api/enter"):
-            self.doors.check_write(headers)
+            self.access.check_write(headers)
             return answer_json(
-                {"visitor": self.doors.admit(str(_read_json(await _read_body(receive)).get("token")))}
+                {"visitor": self.access.admit(str(_read_json(await _read_body(receive)).get("token")))}
             )
-        grant = self.doors.find(headers)
+        grant = self.access.find(headers)
         raw = (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
         words = tuple(map(unquote, raw.removeprefix(f"{PREFIX}api/").split("/")))
         work = find_work(method, words)
         if method == "POST":
-            self.doors.check_write(headers)
+            self.access.check_write(headers)
         asked = Inquiry(
             tenant=_choose_tenant(grant.tenants, query),
             # A browser takes . and .. in a path for folders, so a session with such a name is named behind the ?.
             name=query.get("name", words[1]) if words[1:] else "",
-            rest=words[3:] if method == "GET" else words[2:],
+            id=words[3] if words[3:] else "",
+            verb=words[2] if method == "POST" and words[2:] else "",
             query=query,
             body=_read_json(await _read_body(receive)) if method == "POST" else {},
         )
@@ -177,7 +178,7 @@ class Inspector:
     async def _stream(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Tell by server-sent events that a session, or the list of them, is not what it was."""
         query = dict(parse_qsl(scope["query_string"].decode("latin-1")))
-        tenant = _choose_tenant(self.doors.find(scope["headers"]).tenants, query)
+        tenant = _choose_tenant(self.access.find(scope["headers"]).tenants, query)
         headers = head("text/event-stream", self._framed_by)
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         telling = create_task(self._tell(tenant, query.get("session"), send))

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from fanfold.core.errors import BadInput, Covered, FanfoldError, Gone, NotFound, PartlyCovered, StoreFailed
-from fanfold.inspector import changing, looking, searching
+from fanfold.inspector import changes, reads, search
 from fanfold.inspector.answer import Denied, HttpAnswer, HttpDownload, answer_json
 from fanfold.inspector.desk import ONLY_READS, Desk, Seat
-from fanfold.inspector.looking import Inquiry
-from fanfold.inspector.trying import PolicyTrials
+from fanfold.inspector.inquiry import Inquiry
+from fanfold.inspector.trials import PolicyTrials
 
 
 class Sources(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ def _health(at: Sources, asked: Inquiry) -> Any:
 
 
 def _export(at: Sources, asked: Inquiry) -> HttpDownload:
-    pieces = looking.export(at.desk, asked)
+    pieces = reads.export(at.desk, asked)
     first = next(pieces)  # it is not there, or it begins
     return HttpDownload(f"{asked.name}.jsonl", first, pieces)
 
@@ -71,33 +71,33 @@ def _export(at: Sources, asked: Inquiry) -> HttpDownload:
 READS: Mapping[str, Work] = {
     "about": lambda at, asked: at.about(),
     "health": _health,
-    "sessions": lambda at, asked: looking.list_sessions(at.desk, asked),
-    "search": lambda at, asked: searching.search_all(at.desk, asked),
-    "sessions/{name}": _of_session(looking.overview),
-    "sessions/{name}/view": _of_session(looking.view_rows),
-    "sessions/{name}/rows/{id}": _of_session(looking.view_row),
-    "sessions/{name}/entries/{id}": _of_session(looking.entry),
-    "sessions/{name}/edits": _of_session(looking.list_edits),
-    "sessions/{name}/edits/{id}": _of_session(looking.edit),
-    "sessions/{name}/requests": _of_session(looking.list_requests),
-    "sessions/{name}/requests/{n}": _of_session(looking.request),
-    "sessions/{name}/pictures": _of_session(looking.pictures),
-    "sessions/{name}/bodies/{n}": _of_session(looking.request_body),
-    "sessions/{name}/outputs": _of_session(looking.list_outputs),
-    "sessions/{name}/outputs/{ref}": _of_session(looking.output),
-    "sessions/{name}/grep": _of_session(searching.grep),
-    "sessions/{name}/search": _of_session(searching.search),
-    "sessions/{name}/elsewhere": _of_session(searching.elsewhere),
-    "sessions/{name}/ledger": _of_session(looking.ledger),
-    "sessions/{name}/next": _of_session(looking.next_request),
+    "sessions": lambda at, asked: reads.list_sessions(at.desk, asked),
+    "search": lambda at, asked: search.search_all(at.desk, asked),
+    "sessions/{name}": _of_session(reads.overview),
+    "sessions/{name}/view": _of_session(reads.view_rows),
+    "sessions/{name}/rows/{id}": _of_session(reads.view_row),
+    "sessions/{name}/entries/{id}": _of_session(reads.entry),
+    "sessions/{name}/edits": _of_session(reads.list_edits),
+    "sessions/{name}/edits/{id}": _of_session(reads.edit),
+    "sessions/{name}/requests": _of_session(reads.list_requests),
+    "sessions/{name}/requests/{n}": _of_session(reads.request),
+    "sessions/{name}/pictures": _of_session(reads.pictures),
+    "sessions/{name}/bodies/{n}": _of_session(reads.request_body),
+    "sessions/{name}/outputs": _of_session(reads.list_outputs),
+    "sessions/{name}/outputs/{ref}": _of_session(reads.output),
+    "sessions/{name}/grep": _of_session(search.grep),
+    "sessions/{name}/search": _of_session(search.search),
+    "sessions/{name}/elsewhere": _of_session(search.elsewhere),
+    "sessions/{name}/ledger": _of_session(reads.ledger),
+    "sessions/{name}/next": _of_session(reads.next_request),
     "sessions/{name}/trials": _of_trials("list"),
     "sessions/{name}/export": _export,
 }
 """What is read."""
 WRITES: Mapping[str, Work] = {
-    **{f"sessions/{{name}}/{verb}": _change(changing.change) for verb in changing.ARGUMENTS},
-    "sessions/{name}/fork": _change(changing.fork),
-    "sessions/{name}/erase": _change(changing.erase),
+    **{f"sessions/{{name}}/{verb}": _change(changes.change) for verb in changes.ARGUMENTS},
+    "sessions/{name}/fork": _change(changes.fork),
+    "sessions/{name}/erase": _change(changes.erase),
     "sessions/{name}/try": _of_trials("start"),
     "sessions/{name}/cancel": _of_trials("cancel"),
 }
@@ -105,7 +105,7 @@ WRITES: Mapping[str, Work] = {
 
 
 def _shape(words: Sequence[str]) -> tuple[str, ...]:
-    """A path with its names left out: its second word is a session's name, and the fourth is what is looked at there."""
+    """A path with its names left out: the second word is a session's, the fourth is what is looked at in it."""
     return tuple("" if at in (1, 3) else word for at, word in enumerate(words))
 
 

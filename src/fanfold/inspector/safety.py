@@ -35,7 +35,7 @@ class Grant(msgspec.Struct, frozen=True):
     """Whether figures of the whole gateway are shown, all tenants together."""
 
 
-class Doors:
+class Access:
     """The tokens that are not used yet, and the visitors that came in by one."""
 
     def __init__(self, tokens: Mapping[str, Collection[str]], hosts: Collection[str] = ()) -> None:

@@ -28,8 +28,8 @@ def inspect(
     Example: fanfold inspect sqlite:agent.db --write
     """
     from fanfold.inspector.app import Inspector  # late: few look
-    from fanfold.inspector.running import address, listen, make_server
     from fanfold.inspector.safety import new_token
+    from fanfold.inspector.serve import address, listen, make_server
 
     kept, token = open_store(existing_store(store, "after `inspect`")), new_token()
     shown = Inspector(kept, {token: tenants or ("default",)}, write=write, title=store.rpartition("/")[2])

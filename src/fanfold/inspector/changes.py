@@ -11,7 +11,8 @@ from fanfold.core.edit import Decision, Drop, Fold, Note
 from fanfold.core.errors import BadInput, Covered, Moved
 from fanfold.core.record import TokenUsage
 from fanfold.inspector.desk import Seat
-from fanfold.inspector.looking import Inquiry, count_hidden, shortened_under
+from fanfold.inspector.inquiry import Inquiry
+from fanfold.inspector.reads import count_hidden, shortened_under
 from fanfold.session.preview import Preview
 from fanfold.session.stored import (
     ANY_WINDOW,
@@ -68,7 +69,7 @@ ARGUMENTS: Mapping[str, Callable[[Inquiry], Call]] = {
 
 def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """Make a change, or tell what it would do; either way in the same words."""
-    verb = asked.rest[0]
+    verb = asked.verb
     if verb in ("rewind", "forward") and (owner := summary_of(seat.chat).client):
         raise BadInput(
             f"{owner} owns this history and would send it all again. Go back in {owner} itself, or fork the session."

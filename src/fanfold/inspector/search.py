@@ -10,7 +10,7 @@ from fanfold.core.errors import BadInput
 from fanfold.core.message import Message
 from fanfold.core.view import Row, View
 from fanfold.inspector.desk import Desk, Seat
-from fanfold.inspector.looking import Inquiry
+from fanfold.inspector.inquiry import Inquiry
 from fanfold.inspector.values import begin, brief_call, describe_message, find_words, kind_of
 from fanfold.outputs.grep import Patience, Pattern
 from fanfold.session.stored import left_behind

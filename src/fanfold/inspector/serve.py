@@ -61,13 +61,13 @@ def address(bound: socket.socket, token: str) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/?token={token}"
 
 
-class Window:
+class InspectorServer:
     """A page that shows a running session. In a notebook it shows itself in a frame."""
 
     def __init__(self, inspector: Inspector, token: str, session: str = "") -> None:
         self._bound = listen("127.0.0.1", 0)
         self._inspector = inspector
-        self._grant = inspector.doors.grant(token)
+        self._grant = inspector.access.grant(token)
         self._place = f"#/s/{quote(session, safe='')}/now" if session else ""
         self.url = address(self._bound, token) + self._place
         """The link that opens the page; it works once."""
@@ -84,7 +84,7 @@ class Window:
         self._thread.join(_PATIENCE)
         self._bound.close()
 
-    def __enter__(self) -> Window:
+    def __enter__(self) -> InspectorServer:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -95,19 +95,19 @@ class Window:
 
     def _repr_html_(self) -> str:
         # Each time it is shown it has a link of its own. The token stands behind the #, where only the page reads it.
-        page, token = self.url.partition("?")[0], self._inspector.doors.add(self._grant)
+        page, token = self.url.partition("?")[0], self._inspector.access.add(self._grant)
         source = f"{page}#frame={token}{self._place.removeprefix('#')}"
         return f'<iframe src="{source}" width="100%" height="640" style="border:0"></iframe>'
 
 
-def inspect(chat: Session | AsyncSession, *, write: bool = True) -> Window:
+def inspect(chat: Session | AsyncSession, *, write: bool = True) -> InspectorServer:
     """Show a running session in a page on this machine: what is in its window and why, and what was left out.
 
-    Returns a `Window` with the `url` to open, which shows itself in a notebook; `close` ends it.
+    Returns a `InspectorServer` with the `url` to open, which shows itself in a notebook; `close` ends it.
     """
     from fanfold.inspector.app import Inspector
     from fanfold.session.stored import tenant_of
 
     tenant, token = tenant_of(chat), new_token()
     shown = Inspector(tenant.store, {token: (tenant.name,)}, write=write, framed=True, title=chat.name)
-    return Window(shown, token, chat.name)
+    return InspectorServer(shown, token, chat.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -15,6 +15,7 @@ from fanfold.core.message import Message
 from fanfold.core.view import Row, View
 from fanfold.inspector.answer import write_json
 from fanfold.inspector.desk import Desk, Seat
+from fanfold.inspector.inquiry import Inquiry
 from fanfold.inspector.values import (
     LONG,
     MOST_PICTURE,
@@ -56,33 +57,6 @@ _INSTEAD = "In its place the model reads:"
 _MOST_PICTURES = 20
 _EXPORTED = 1 << 18
 """Bytes of an export that are sent at a time; a longer line goes alone."""
-
-
-class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page asked for."""
-
-    tenant: str
-    name: str = ""
-    """The session."""
-    rest: tuple[str, ...] = ()
-    """What the path names beside it."""
-    query: Mapping[str, str] = {}
-    body: Mapping[str, Any] = {}
-
-    def number(self, name: str, usual: int, most: int | None = None) -> int:
-        """A number of the query."""
-        text = self.query.get(name)
-        if text is None:
-            return usual
-        try:
-            value = int(text)
-        except ValueError:
-            raise BadInput(f"{name} is a number, not {text[:40]!r}.") from None
-        return value if most is None else min(value, most)
-
-    def flag(self, name: str) -> bool:
-        """Whether the query says yes."""
-        return self.query.get(name, "") in ("1", "true", "yes")
 
 
 def list_sessions(desk: Desk, asked: Inquiry) -> list[dict[str, Any]]:
@@ -202,9 +176,9 @@ def _view(seat: Seat, asked: Inquiry) -> View:
 def view_row(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """One row with all its words, what was recorded in its place, and why it is as it is."""
     view, chat = _view(seat, asked), seat.chat
-    row = view.row(asked.rest[0])
+    row = view.row(asked.id)
     if row is None:
-        return {"id": chat.why(asked.rest[0]).entry, "gone": True}
+        return {"id": chat.why(asked.id).entry, "gone": True}
     most = asked.number("most", LONG)
     was = row.was
     return {
@@ -225,10 +199,10 @@ def _message(seat: Seat, view: View, row: Row, message: Any, most: int) -> dict[
 
 def entry(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """A message as it was recorded, shown or not, and what happened to it (as `fanfold why --json`)."""
-    why, view = seat.chat.why(asked.rest[0]), seat.chat.view()
+    why, view = seat.chat.why(asked.id), seat.chat.view()
     message = view.said(why.entry)
     if message is None:
-        raise NotFound(f"{asked.rest[0][:40]!r} is no message, or it was erased.")
+        raise NotFound(f"{asked.id[:40]!r} is no message, or it was erased.")
     row = view.row(why.entry)
     hidden = why.shown_by or (row.why[-1] if row is not None and row.was is not None else None)
     cover = view.row(why.shown_by) if why.shown_by is not None else None
@@ -361,9 +335,9 @@ def _edit_text(decision: Decision) -> str:
 def edit(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """An edit: before and after side by side, the messages that it covers, and where its lines come from."""
     chat, view = seat.chat, seat.chat.view()
-    found = next((one for one in chat.edits() if one.decision.id == asked.rest[0]), None)
+    found = next((one for one in chat.edits() if one.decision.id == asked.id), None)
     if found is None:
-        raise NotFound(f"There is no edit {asked.rest[0][:40]!r} here.")
+        raise NotFound(f"There is no edit {asked.id[:40]!r} here.")
     why, most = chat.why(found.decision.id), asked.number("most", LONG)
     start, size = max(0, asked.number("offset", 0)), asked.number("limit", 100, _MOST_PAGE)
     covered = []
@@ -441,7 +415,7 @@ def request(seat: Seat, asked: Inquiry) -> dict[str, Any]:
 
 
 def _request_number(asked: Inquiry) -> int:
-    return _number(asked.rest[0])
+    return _number(asked.id)
 
 
 def _number(text: str) -> int:
@@ -502,7 +476,7 @@ def list_outputs(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
 
 def output(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """An output by lines, as `fanfold cat --json` prints it; long lines are cut."""
-    found = seat.chat.output(asked.rest[0])
+    found = seat.chat.output(asked.id)
     start, most = max(1, asked.number("offset", 1)), asked.number("limit", _LINES, _MOST_PAGE)
     told = {"ref": found.ref, "media": found.media, "size": found.size, "total": found.line_count}
     if found.media in PICTURES and found.size <= MOST_PICTURE:

@@ -22,8 +22,8 @@ from fanfold.core.record import Opened
 from fanfold.dialects.registry import CHAT, DialectName
 from fanfold.inspector.answer import write_json
 from fanfold.inspector.desk import Seat
-from fanfold.inspector.looking import Inquiry
-from fanfold.inspector.trial import TrialQuestion, TriedPolicy
+from fanfold.inspector.inquiry import Inquiry
+from fanfold.inspector.trial_process import TrialQuestion, TriedPolicy
 from fanfold.replay.policy import policy
 from fanfold.session.stored import ANY_WINDOW, count_erasures, opening_of, whole_history
 from fanfold.tokens.models import lookup
@@ -54,7 +54,7 @@ class PolicyTrial:
         with TemporaryFile() as file:
             file.write(write_json(question))
             file.seek(0)
-            command = [sys.executable, "-m", "fanfold.inspector.trial"]
+            command = [sys.executable, "-m", "fanfold.inspector.trial_process"]
             self._process = subprocess.Popen(
                 command, stdin=file, stdout=subprocess.PIPE, stderr=self._complaints
             )

@@ -17,7 +17,7 @@ from fanfold.gateway.conversations import WORK
 from fanfold.gateway.headers import get
 from fanfold.gateway.safety import Refused, check_request
 from fanfold.gateway.settings import PROVIDERS, ServeSettings
-from fanfold.inspector.safety import PREFIX, Doors, Grant
+from fanfold.inspector.safety import PREFIX, Access, Grant
 
 if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway
@@ -31,16 +31,16 @@ class Inspection:
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._doors = Doors({}, gateway.settings.allowed_hosts)
+        self._access = Access({}, gateway.settings.allowed_hosts)
         self._inspector: Inspector | None = None
 
     def token(self) -> str:
         """A token for whoever runs the gateway."""
-        return self._doors.add(Grant(tenants_of(self._gateway.settings), health=True))
+        return self._access.add(Grant(tenants_of(self._gateway.settings), health=True))
 
     def close(self) -> None:
         """No link and no cookie opens anything any more, and nothing is tried any longer."""
-        self._doors.close()
+        self._access.close()
         if self._inspector is not None:
             self._inspector.trials.close()
 
@@ -60,7 +60,7 @@ class Inspection:
         assert gateway.conversations is not None  # nothing is inspected where nothing is managed
         made = Inspector(
             gateway.conversations.pool.store,
-            self._doors,
+            self._access,
             write=gateway.settings.inspector == "write",
             title="gateway",
             health=partial(health, gateway),
@@ -81,7 +81,7 @@ class Inspection:
         except Refused as refused:
             await client.tell_json(refused.status, {"error": str(refused)})
             return
-        token = self._doors.add(Grant((holder.tenant,)))
+        token = self._access.add(Grant((holder.tenant,)))
         await client.tell_json(200, {"link": f"/?token={token}", "tenant": holder.tenant})
 
 
