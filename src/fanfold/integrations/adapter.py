@@ -17,7 +17,7 @@ A new framework is a `Converter` and a hook; `fanfold.testing.check_integration`
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 from logging import getLogger
@@ -151,6 +151,20 @@ class Newest(OrderedDict[K, V]):
             self.popitem(last=False)
 
 
+class FrameworkHook:
+    """What a user gets from every hook: its sessions, and their end."""
+
+    _adapter: Adapter
+
+    def session(self, name: str) -> Lease:
+        """A session by its name, to look, pin or undo in it by `with` or `async with`."""
+        return self._adapter.session(name)
+
+    def close(self) -> None:
+        """End all sessions; they go on under their names where the store keeps them."""
+        self._adapter.close()
+
+
 class Adapter:
     """The sessions of one integration, in one pool. `options` are those of `fanfold.open` and `fanfold.Pool`.
 
@@ -217,16 +231,7 @@ class Adapter:
         self, outgoing: Outgoing[M], send: Callable[[Adapted[M]], R], heard: Callable[[R], Heard[M] | None]
     ) -> R:
         """Send a history that fits, with less of it where the provider says "too long", and record the reply."""
-        adapted = self.fit(outgoing)
-        while True:
-            try:
-                response = send(adapted)
-                break
-            except Exception as error:
-                smaller = self.refused(adapted, error)
-                if smaller is None:
-                    raise
-                adapted = smaller
+        adapted, response = self.ask(self.fit(outgoing), send)
         said = heard(response)
         if said is not None:
             self.receive(adapted, said)
@@ -239,20 +244,38 @@ class Adapter:
         heard: Callable[[R], Heard[M] | None],
     ) -> R:
         """The same, awaited."""
-        adapted = await self.afit(outgoing)
+        adapted, response = await self.aask(await self.afit(outgoing), send)
+        said = heard(response)
+        if said is not None:
+            await self.areceive(adapted, said)
+        return response
+
+    def ask(self, adapted: Adapted[M], send: Callable[[Adapted[M]], R]) -> tuple[Adapted[M], R]:
+        """Send it, with less of it each time the provider says "too long"; what was sent at last, and what came of it.
+
+        For a hook that cannot use `call`, because it fits, sends and hears in places of their own.
+        """
         while True:
             try:
-                response = await send(adapted)
-                break
+                return adapted, send(adapted)
+            except Exception as error:
+                smaller = self.refused(adapted, error)
+                if smaller is None:
+                    raise
+                adapted = smaller
+
+    async def aask(
+        self, adapted: Adapted[M], send: Callable[[Adapted[M]], Awaitable[R]]
+    ) -> tuple[Adapted[M], R]:
+        """The same, awaited."""
+        while True:
+            try:
+                return adapted, await send(adapted)
             except Exception as error:
                 smaller = await self.arefused(adapted, error)
                 if smaller is None:
                     raise
                 adapted = smaller
-        said = heard(response)
-        if said is not None:
-            await self.areceive(adapted, said)
-        return response
 
     def recall(self, session: str, tool: str, arguments: object) -> str:
         """What a recall tool answers; whatever a model asks for, it gets a text that it can act on.
@@ -377,6 +400,37 @@ def name_by_content(converter: Converter[M], messages: Sequence[M]) -> str:
     return (
         digest(to_json(converter.body(messages[0])).encode("utf-8", "surrogatepass")) if messages else "empty"
     )
+
+
+def reply_schema(schema: Any) -> dict[str, Any]:
+    """The schema of a structured reply as a parameter of a request, in the form of Chat Completions."""
+    return {"response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}}
+
+
+def bill_of(prompt: int, output: int, *, read: int = 0, written: int = 0, reasoning: int = 0) -> TokenUsage:
+    """A bill whose prompt includes what was read from the cache and written to it, as frameworks have it."""
+    fresh = max(0, prompt - read - written)
+    reasoning = min(reasoning, output)
+    return TokenUsage(input=fresh, cache_read=read, cache_write=written, output=output, reasoning=reasoning)
+
+
+async def begun(pieces: AsyncIterator[R]) -> AsyncIterator[R]:
+    """The same pieces, once the first has arrived: whether a request is too long shows only then."""
+    first = [piece async for piece in _first(pieces)]
+
+    async def whole() -> AsyncIterator[R]:
+        for piece in first:
+            yield piece
+        async for piece in pieces:
+            yield piece
+
+    return whole()
+
+
+async def _first(pieces: AsyncIterator[R]) -> AsyncIterator[R]:
+    async for piece in pieces:
+        yield piece
+        return
 
 
 def as_function(tool: Function) -> dict[str, Any]:

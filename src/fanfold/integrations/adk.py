@@ -111,18 +111,19 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
     ) -> Any:
         """Ask again with less, where the model says that it is too long; every other error is ADK's."""
         last = self._sent.get(_name(callback_context))
-        agent = callback_context.get_invocation_context().agent
-        while last is not None:
-            smaller = await self._adapter.arefused(last.adapted, error)
-            if smaller is None:
-                return None
-            last = self._send(llm_request, smaller, last.number)
-            try:
-                async for response in agent.canonical_model.generate_content_async(llm_request, stream=False):
-                    return response
-            except Exception as again:
-                error = again
-        return None
+        smaller = await self._adapter.arefused(last.adapted, error) if last is not None else None
+        if last is None or smaller is None:
+            return None
+        model, number = callback_context.get_invocation_context().agent.canonical_model, last.number
+
+        async def send(adapted: Adapted[types.Content]) -> Any:
+            self._send(llm_request, adapted, number)
+            return await anext(model.generate_content_async(llm_request, stream=False), None)
+
+        try:
+            return (await self._adapter.aask(smaller, send))[1]
+        except Exception:
+            return None  # then ADK raises the error that it knows
 
     async def close(self) -> None:
         """End all sessions; they go on under their names where the store keeps them."""

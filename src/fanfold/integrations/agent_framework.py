@@ -17,9 +17,18 @@ from fanfold.core.message import Message as Shown
 from fanfold.core.record import TokenUsage
 from fanfold.dialects.registry import dialect_for, dialect_named
 from fanfold.dialects.tools import Function
-from fanfold.integrations.adapter import Adapted, Adapter, Heard, Outgoing, session_name, split_leading
+from fanfold.integrations.adapter import (
+    Adapted,
+    Adapter,
+    FrameworkHook,
+    Heard,
+    Outgoing,
+    begun,
+    bill_of,
+    session_name,
+    split_leading,
+)
 from fanfold.integrations.requirement import require
-from fanfold.session.pool import Lease
 from fanfold.stores.store import Store
 from fanfold.text.json_text import from_json, to_json
 
@@ -55,7 +64,7 @@ _LOADED_LATE = (
 )
 
 
-class FanfoldProvider(ContextProvider):  # type: ignore[misc, unused-ignore]
+class FanfoldProvider(FrameworkHook, ContextProvider):  # type: ignore[misc, unused-ignore]
     """Keeps what an agent sends inside the model's window, and loses nothing.
 
     `options` are those of `fanfold.open` and `fanfold.Pool`: `window=`, `strategy=`, `summarizer=`, … `recall=False`
@@ -71,7 +80,7 @@ class FanfoldProvider(ContextProvider):  # type: ignore[misc, unused-ignore]
         **options: Any,
     ) -> None:
         super().__init__(source_id)
-        self.adapter = Adapter(store, recall=recall, **options)
+        self._adapter = Adapter(store, recall=recall, **options)
 
     async def before_run(
         self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
@@ -79,29 +88,21 @@ class FanfoldProvider(ContextProvider):  # type: ignore[misc, unused-ignore]
         """Stand between the agent and its model in this run, and offer the recall tools."""
         rivals = any(isinstance(each, CompactionProvider) for each in agent.context_providers)
         if rivals or agent.compaction_strategy is not None:
-            self.adapter.warn(_RIVALS)
+            self._adapter.warn(_RIVALS)
         if getattr(agent, "require_per_service_call_history_persistence", False):
-            self.adapter.warn(_LOADED_LATE)
+            self._adapter.warn(_LOADED_LATE)
             return
         name = self.session_of(agent, session)
-        context.extend_tools(self.source_id, [self._tool(name, tool) for tool in self.adapter.recall_tools])
-        context.extend_middleware(self.source_id, FittedChat(self.adapter, name))
-
-    def session(self, name: str) -> Lease:
-        """A session by its name, to look, pin or undo in it by `with` or `async with`."""
-        return self.adapter.session(name)
+        context.extend_tools(self.source_id, [self._tool(name, tool) for tool in self._adapter.recall_tools])
+        context.extend_middleware(self.source_id, FittedChat(self._adapter, name))
 
     def session_of(self, agent: Any, session: AgentSession) -> str:
         """The name of a session: the id of Agent Framework's, and the agent's name."""
         return session_name(session.session_id, agent.name or "agent")
 
-    def close(self) -> None:
-        """End all sessions; they go on under their names where the store keeps them."""
-        self.adapter.close()
-
     def _tool(self, session: str, tool: Function) -> FunctionTool:
         async def look_up(**arguments: Any) -> str:
-            return await self.adapter.arecall(session, tool.name, arguments)
+            return await self._adapter.arecall(session, tool.name, arguments)
 
         return FunctionTool(
             name=tool.name, description=tool.description or "", func=look_up, input_model=tool.schema
@@ -126,41 +127,35 @@ class FittedChat(ChatMiddleware):  # type: ignore[misc, unused-ignore]
             await call_next()
             return
         leading, outgoing = self._outgoing(context.client, list(context.messages), options)
-        adapted = await self._adapter.afit(outgoing)
-        while True:
+
+        async def send(adapted: Adapted[Message]) -> Any:
             context.messages = [*leading, *_apart(adapted)]
             context.options = _pause_thinking(options, adapted)
-            try:
-                await call_next()
-                if isinstance(context.result, ResponseStream):
-                    context.result = await self._begin(context.result, adapted, options)
-                break
-            except Exception as error:
-                smaller = await self._adapter.arefused(adapted, error)
-                if smaller is None:
-                    raise
-                adapted = smaller
-        if isinstance(context.result, ChatResponse):
-            await self._record(adapted, context.result)
+            await call_next()
+            if isinstance(context.result, ResponseStream):
+                context.result = await self._begin(context.result, adapted, options)
+            return context.result
+
+        await self._adapter.acall(outgoing, send, _heard)
 
     async def _begin(
         self, stream: ResponseStream[Any, Any], adapted: Adapted[Message], options: Mapping[str, Any]
     ) -> ResponseStream[Any, Any]:
         """A stream of which the first piece has arrived: whether a request is too long shows only then."""
-        begun = [update async for update in _first(stream)]
+        pieces = await begun(stream)
         final: list[ChatResponse] = []
 
         async def updates() -> AsyncIterator[Any]:
             try:
-                for update in begun:
-                    yield update
-                async for update in stream:
+                async for update in pieces:
                     yield update
             except BaseException:
                 await stream.close()
                 raise
             final.append(await stream.get_final_response())
-            await self._record(adapted, final[0])
+            heard = _heard(final[0])
+            if heard is not None:
+                await self._adapter.areceive(adapted, heard)
 
         def finish(seen: Sequence[Any]) -> ChatResponse:
             own = list(stream.updates)
@@ -169,13 +164,6 @@ class FittedChat(ChatMiddleware):  # type: ignore[misc, unused-ignore]
             return ChatResponse.from_updates(seen, output_format_type=options.get("response_format"))
 
         return ResponseStream(updates(), finalizer=finish)
-
-    async def _record(self, adapted: Adapted[Message], response: ChatResponse) -> None:
-        if any(message.contents for message in response.messages):
-            heard = Heard(
-                messages=response.messages, usage=_usage(response), stop=str(response.finish_reason or "stop")
-            )
-            await self._adapter.areceive(adapted, heard)
 
     def _with_own_tools(self, options: dict[str, Any]) -> dict[str, Any]:
         """An agent without tools of its own is offered none."""
@@ -206,10 +194,12 @@ class FittedChat(ChatMiddleware):  # type: ignore[misc, unused-ignore]
         return leading, outgoing
 
 
-async def _first(stream: ResponseStream[Any, Any]) -> AsyncIterator[Any]:
-    async for update in stream:
-        yield update
-        return
+def _heard(response: Any) -> Heard[Message] | None:
+    """A reply with something in it; a stream is none yet."""
+    if not isinstance(response, ChatResponse) or not any(each.contents for each in response.messages):
+        return None
+    stop = str(response.finish_reason or "stop")
+    return Heard(messages=response.messages, usage=_usage(response), stop=stop)
 
 
 def _kept_away(client: Any, options: Mapping[str, Any]) -> bool:
@@ -270,15 +260,10 @@ def _usage(response: ChatResponse) -> TokenUsage | None:
         bill.get("cache_read_input_token_count") or 0,
         bill.get("cache_creation_input_token_count") or 0,
     )
-    if not any(key.startswith("anthropic.") for key in bill):
-        given = max(0, given - read - written)
-    return TokenUsage(
-        input=given,
-        cache_read=read,
-        cache_write=written,
-        output=output,
-        reasoning=min(bill.get("reasoning_output_token_count") or 0, output),
-    )
+    if any(key.startswith("anthropic.") for key in bill):
+        given += read + written
+    reasoning = bill.get("reasoning_output_token_count") or 0
+    return bill_of(given, output, read=read, written=written, reasoning=reasoning)
 
 
 # Messages

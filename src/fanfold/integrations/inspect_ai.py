@@ -19,7 +19,16 @@ from fanfold.core.ids import digest
 from fanfold.core.message import Call, Message, Part, Text, Thinking, text_of
 from fanfold.dialects.registry import dialect_for
 from fanfold.dialects.tools import Function
-from fanfold.integrations.adapter import Adapter, Newest, Outgoing, as_function, session_name, split_leading
+from fanfold.integrations.adapter import (
+    Adapter,
+    FrameworkHook,
+    Newest,
+    Outgoing,
+    as_function,
+    reply_schema,
+    session_name,
+    split_leading,
+)
 from fanfold.integrations.requirement import require
 from fanfold.integrations.telling import (
     as_object,
@@ -32,7 +41,6 @@ from fanfold.integrations.telling import (
     tell_result,
     unknown_content,
 )
-from fanfold.session.pool import Lease
 from fanfold.stores.store import Store
 from fanfold.text.json_text import to_json
 
@@ -97,7 +105,7 @@ class _Conversation:
         self.returned[:] = [_Compacted(ids, whole), *self.returned][:_KEPT_STATES]
 
 
-class FanfoldCompaction(CompactionStrategy):  # type: ignore[misc, unused-ignore]
+class FanfoldCompaction(FrameworkHook, CompactionStrategy):  # type: ignore[misc, unused-ignore]
     """Keeps what an agent sends inside the model's window, and loses nothing.
 
     `threshold` is where Inspect asks for it: tokens, or a share of the window. `options` are those of `fanfold.open`
@@ -142,10 +150,6 @@ class FanfoldCompaction(CompactionStrategy):  # type: ignore[misc, unused-ignore
         """The recall tools, with which the model looks up what it no longer sees: give them to the agent."""
         return [self._tool(tool) for tool in self._adapter.recall_tools]
 
-    def session(self, name: str) -> Lease:
-        """A session by its name, to look, pin or undo in it by `with` or `async with`."""
-        return self._adapter.session(name)
-
     def session_of(self, messages: Sequence[ChatMessage]) -> str:
         """The name of a session: task, sample, epoch, and the agent's conversation in it."""
         active = sample_active()
@@ -153,10 +157,6 @@ class FanfoldCompaction(CompactionStrategy):  # type: ignore[misc, unused-ignore
         if active is None:
             return session_name("inspect", first)
         return session_name(active.task, active.sample.id, active.epoch, first)
-
-    def close(self) -> None:
-        """End all sessions; they go on under their names where the store keeps them."""
-        self._adapter.close()
 
     def _conversation(self, name: str) -> _Conversation:
         self._conversations.keep(name, self._conversations.get(name) or _Conversation())
@@ -211,8 +211,7 @@ def _schema(model: Model) -> dict[str, Any]:
     wanted = model.config.response_schema
     if wanted is None:
         return {}
-    schema = {"name": "reply", "schema": wanted.json_schema.model_dump(exclude_none=True)}
-    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+    return reply_schema(wanted.json_schema.model_dump(exclude_none=True))
 
 
 # Messages

@@ -21,10 +21,13 @@ from fanfold.dialects.tools import Function
 from fanfold.integrations.adapter import (
     Adapted,
     Adapter,
+    FrameworkHook,
     Heard,
     Outgoing,
+    bill_of,
     name_by_content,
     names_of,
+    reply_schema,
     session_name,
     split_leading,
 )
@@ -40,7 +43,6 @@ from fanfold.integrations.telling import (
     tell_result,
     unknown_content,
 )
-from fanfold.session.pool import Lease
 from fanfold.stores.store import Store
 from fanfold.text.json_text import to_json
 
@@ -75,7 +77,7 @@ _EDITOR = (
 )
 
 
-class FanfoldMiddleware(AgentMiddleware):  # type: ignore[misc, unused-ignore]
+class FanfoldMiddleware(FrameworkHook, AgentMiddleware):  # type: ignore[misc, unused-ignore]
     """Keeps what an agent sends inside the model's window, and loses nothing.
 
     `options` are those of `fanfold.open` and `fanfold.Pool`: `window=`, `strategy=`, `summarizer=`, … `recall=False`
@@ -93,6 +95,7 @@ class FanfoldMiddleware(AgentMiddleware):  # type: ignore[misc, unused-ignore]
     @classmethod
     def for_deepagents(cls, **options: Any) -> FanfoldMiddleware:
         """One that takes the place of the summariser of deepagents; give it to each sub-agent too."""
+        require("deepagents", "0.7", "deepagents")  # before 0.7, no middleware takes the place of another
         return cls(name=SUMMARIZER, **options)
 
     @property
@@ -113,14 +116,6 @@ class FanfoldMiddleware(AgentMiddleware):  # type: ignore[misc, unused-ignore]
         return await self._adapter.acall(
             self._outgoing(request), lambda adapted: handler(_overridden(request, adapted)), _heard
         )
-
-    def session(self, name: str) -> Lease:
-        """A session by its name, to look, pin or undo in it by `with` or `async with`."""
-        return self._adapter.session(name)
-
-    def close(self) -> None:
-        """End all sessions; they go on under their names where the store keeps them."""
-        self._adapter.close()
 
     def _outgoing(self, request: ModelRequest) -> Outgoing[BaseMessage]:
         for message in request.messages:
@@ -214,12 +209,9 @@ def _usage(reply: AIMessage) -> TokenUsage | None:
     into, out = bill.get("input_token_details") or {}, bill.get("output_token_details") or {}
     read, written = into.get("cache_read") or 0, into.get("cache_creation") or 0
     written = written or sum(into.get(f"ephemeral_{span}_input_tokens") or 0 for span in ("5m", "1h"))
-    return TokenUsage(
-        input=max(0, bill["input_tokens"] - read - written),
-        cache_read=read,
-        cache_write=written,
-        output=bill["output_tokens"],
-        reasoning=min(out.get("reasoning") or 0, bill["output_tokens"]),
+    reasoning = out.get("reasoning") or 0
+    return bill_of(
+        bill["input_tokens"], bill["output_tokens"], read=read, written=written, reasoning=reasoning
     )
 
 
@@ -268,7 +260,7 @@ def _schema(response_format: Any) -> dict[str, Any]:
     specs = getattr(response_format, "schema_specs", None) or [getattr(response_format, "schema_spec", None)]
     schemas = [spec.json_schema for spec in specs if spec is not None]
     schema = schemas or [_json_schema(getattr(response_format, "schema", response_format))]
-    return {"response_format": {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema[0]}}}
+    return reply_schema(schema[0])
 
 
 def _json_schema(schema: Any) -> Any:

@@ -28,6 +28,7 @@ from fanfold.dialects.tools import write as write_tools
 from fanfold.integrations.adapter import (
     Adapted,
     Adapter,
+    FrameworkHook,
     Heard,
     Newest,
     Outgoing,
@@ -38,7 +39,6 @@ from fanfold.integrations.adapter import (
 )
 from fanfold.integrations.requirement import require
 from fanfold.integrations.telling import as_foreign, from_foreign
-from fanfold.session.pool import Lease
 from fanfold.stores.store import Store
 from fanfold.tokens.usage import billed_usage
 
@@ -65,7 +65,7 @@ _FOLLOW_UP: ContextVar[Adapted[Body] | None] = ContextVar("fanfold_litellm_follo
 """The request that a loop of LiteLLM's is about to make, because the model looked something up."""
 
 
-class FanfoldLogger(CustomLogger):  # type: ignore[misc, unused-ignore]
+class FanfoldLogger(FrameworkHook, CustomLogger):  # type: ignore[misc, unused-ignore]
     """Keeps what LiteLLM sends inside the model's window, and loses nothing.
 
     `options` are those of `fanfold.open` and `fanfold.Pool`: `window=`, `strategy=`, `summarizer=`, … `recall=False`
@@ -187,14 +187,6 @@ class FanfoldLogger(CustomLogger):  # type: ignore[misc, unused-ignore]
         params = kwargs.get("litellm_params") or {}
         if kwargs.get("call_type") == "completion" and not params.get("acompletion"):
             self._adapter.warn(_NOT_REACHED)
-
-    def session(self, name: str) -> Lease:
-        """A session by its name, to look, pin or undo in it by `with` or `async with`."""
-        return self._adapter.session(name)
-
-    def close(self) -> None:
-        """End all sessions; they go on under their names where the store keeps them."""
-        self._adapter.close()
 
     def _outgoing(self, kwargs: dict[str, Any], dialect: str) -> tuple[list[Body], Outgoing[Body]]:
         leading = _leading(kwargs["messages"], dialect)

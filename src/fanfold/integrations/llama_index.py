@@ -9,9 +9,10 @@ of the agent stay whole.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import chain, islice
 from typing import Any
 
 from fanfold.core.ids import digest
@@ -24,6 +25,7 @@ from fanfold.integrations.adapter import (
     Adapter,
     Heard,
     Outgoing,
+    begun,
     name_by_content,
     session_name,
     split_leading,
@@ -151,52 +153,37 @@ class FanfoldLLM(FunctionCallingLLM):  # type: ignore[misc, unused-ignore]
         self, tools: Sequence[BaseTool], user_msg: Any = None, chat_history: Any = None, **more: Any
     ) -> Iterator[ChatResponse]:
         """The same, piece by piece."""
+
+        def send(adapted: Adapted[ChatMessage]) -> Iterator[ChatResponse]:
+            pieces = iter(self.llm.stream_chat_with_tools(tools, **self._given(adapted, leading, more)))
+            return chain(list(islice(pieces, 1)), pieces)  # whether it is too long shows with the first
+
         leading, outgoing = self._outgoing(tools, user_msg, chat_history, more)
-        adapted = self._adapter.fit(outgoing)
-        while True:
-            try:
-                pieces = iter(self.llm.stream_chat_with_tools(tools, **self._given(adapted, leading, more)))
-                piece = next(pieces, None)
-                break
-            except Exception as error:
-                smaller = self._adapter.refused(adapted, error)
-                if smaller is None:
-                    raise
-                adapted = smaller
-        while piece is not None:
+        adapted, pieces = self._adapter.ask(self._adapter.fit(outgoing), send)
+        piece = None
+        for piece in pieces:
             yield piece
-            last, piece = piece, next(pieces, None)
-            if piece is None:
-                self._adapter.receive(adapted, _heard(last))
+        if piece is not None:
+            self._adapter.receive(adapted, _heard(piece))
 
     async def astream_chat_with_tools(
         self, tools: Sequence[BaseTool], user_msg: Any = None, chat_history: Any = None, **more: Any
     ) -> AsyncIterator[ChatResponse]:
         """The same, piece by piece and awaited."""
-        leading, outgoing = self._outgoing(tools, user_msg, chat_history, more)
-        adapted = await self._adapter.afit(outgoing)
-        while True:
-            try:
-                asked: Awaitable[Any] = self.llm.astream_chat_with_tools(
-                    tools, **self._given(adapted, leading, more)
-                )
-                pieces = aiter(await asked)
-                first = await anext(pieces, None)
-                break
-            except Exception as error:
-                smaller = await self._adapter.arefused(adapted, error)
-                if smaller is None:
-                    raise
-                adapted = smaller
+
+        async def send(adapted: Adapted[ChatMessage]) -> AsyncIterator[ChatResponse]:
+            asked = self.llm.astream_chat_with_tools(tools, **self._given(adapted, leading, more))
+            return await begun(aiter(await asked))
 
         async def whole() -> AsyncIterator[ChatResponse]:
-            piece = first
-            while piece is not None:
+            piece = None
+            async for piece in pieces:
                 yield piece
-                last, piece = piece, await anext(pieces, None)
-                if piece is None:
-                    await self._adapter.areceive(adapted, _heard(last))
+            if piece is not None:
+                await self._adapter.areceive(adapted, _heard(piece))
 
+        leading, outgoing = self._outgoing(tools, user_msg, chat_history, more)
+        adapted, pieces = await self._adapter.aask(await self._adapter.afit(outgoing), send)
         return whole()
 
     def get_tool_calls_from_response(self, response: ChatResponse, *args: Any, **more: Any) -> Any:

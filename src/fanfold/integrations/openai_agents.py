@@ -9,17 +9,17 @@ Before every request to the model the items are made to fit. What the session ke
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from fanfold.core.errors import BadInput
 from fanfold.core.message import Message
 from fanfold.core.record import TokenUsage
 from fanfold.dialects.registry import dialect_named
 from fanfold.dialects.tools import Function
-from fanfold.integrations.adapter import Adapted, Adapter, Heard, Outgoing, session_name
+from fanfold.integrations.adapter import Adapted, Adapter, Heard, Outgoing, begun, bill_of, session_name
 from fanfold.integrations.requirement import require
 from fanfold.session.pool import Lease
 from fanfold.stores.store import Store
@@ -47,6 +47,7 @@ from agents.models import get_default_model  # noqa: E402
 from agents.models.fake_id import FAKE_RESPONSES_ID  # noqa: E402
 from agents.run import CallModelData, ModelInputData  # noqa: E402
 
+R = TypeVar("R")
 Item = dict[str, Any]
 _DIALECT = "openai.responses"
 _KEEPING: dict[str, Any] = {"dialect": _DIALECT, "window": 1_000_000, "filters": ()}
@@ -216,37 +217,33 @@ class FoldedModel(Model):  # type: ignore[misc, unused-ignore]
         self, system_instructions: Any, input: Any, *args: Any, **kwargs: Any
     ) -> ModelResponse:
         """Ask the model."""
-        while True:
-            try:
-                return await self._model.get_response(system_instructions, input, *args, **kwargs)
-            except Exception as error:
-                input = await self._smaller(error)
-                if input is None:
-                    raise
+
+        async def send(input: Any) -> ModelResponse:
+            return await self._model.get_response(system_instructions, input, *args, **kwargs)
+
+        return await self._ask(input, send)
 
     async def stream_response(
         self, system_instructions: Any, input: Any, *args: Any, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """Ask the model, and pass on what it says as it comes; what has begun is not asked again."""
-        while True:
-            begun = False
-            try:
-                async for event in self._model.stream_response(system_instructions, input, *args, **kwargs):
-                    begun = True
-                    yield event
-                return
-            except Exception as error:
-                input = None if begun else await self._smaller(error)
-                if input is None:
-                    raise
 
-    async def _smaller(self, error: Exception) -> list[Item] | None:
+        async def send(input: Any) -> AsyncIterator[Any]:
+            return await begun(self._model.stream_response(system_instructions, input, *args, **kwargs))
+
+        async for event in await self._ask(input, send):
+            yield event
+
+    async def _ask(self, input: Any, send: Callable[[Any], Awaitable[R]]) -> R:
+        """Send the input, or less of it; the SDK may have changed what the filter returned."""
         under = _UNDER_WAY.get()
-        smaller = await self._adapter.arefused(under.adapted, error) if under is not None else None
-        if under is None or smaller is None:
-            return None
-        under.adapted = smaller
-        return smaller.messages
+        if under is None:
+            return await send(input)
+        first = under.adapted
+        under.adapted, response = await self._adapter.aask(
+            first, lambda adapted: send(input if adapted is first else adapted.messages)
+        )
+        return response
 
 
 class FoldedProvider(ModelProvider):  # type: ignore[misc, unused-ignore]
@@ -294,13 +291,8 @@ def _usage(response: ModelResponse) -> TokenUsage | None:
         return None
     into, out = bill.input_tokens_details, bill.output_tokens_details
     read, written = into.cached_tokens or 0, getattr(into, "cache_write_tokens", 0) or 0
-    return TokenUsage(
-        input=max(0, bill.input_tokens - read - written),
-        cache_read=read,
-        cache_write=written,
-        output=bill.output_tokens,
-        reasoning=min(out.reasoning_tokens or 0, bill.output_tokens),
-    )
+    reasoning = out.reasoning_tokens or 0
+    return bill_of(bill.input_tokens, bill.output_tokens, read=read, written=written, reasoning=reasoning)
 
 
 def _model_name(agent: Agent[Any]) -> str:

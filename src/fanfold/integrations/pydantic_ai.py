@@ -20,11 +20,14 @@ from fanfold.dialects.tools import Function
 from fanfold.integrations.adapter import (
     Adapted,
     Adapter,
+    FrameworkHook,
     Heard,
     Newest,
     Outgoing,
     as_function,
+    bill_of,
     name_by_content,
+    reply_schema,
     session_name,
 )
 from fanfold.integrations.requirement import require
@@ -37,7 +40,6 @@ from fanfold.integrations.telling import (
     tell_result,
     unknown_content,
 )
-from fanfold.session.pool import Lease
 from fanfold.stores.store import Store
 
 require("pydantic-ai-slim", "2.66", "pydantic-ai")
@@ -69,7 +71,7 @@ _RIVAL = (
 )
 
 
-class Fanfold(AbstractCapability[Any]):  # type: ignore[misc, unused-ignore]
+class Fanfold(FrameworkHook, AbstractCapability[Any]):  # type: ignore[misc, unused-ignore]
     """Keeps what an agent sends inside the model's window, and loses nothing.
 
     `options` are those of `fanfold.open` and `fanfold.Pool`: `window=`, `strategy=`, `summarizer=`, … `recall=False`
@@ -139,14 +141,6 @@ class Fanfold(AbstractCapability[Any]):  # type: ignore[misc, unused-ignore]
         if type(capability).__name__ in _RIVALS:
             self._adapter.warn(_RIVAL % type(capability).__name__)
 
-    def session(self, name: str) -> Lease:
-        """A session by its name, to look, pin or undo in it by `with` or `async with`."""
-        return self._adapter.session(name)
-
-    def close(self) -> None:
-        """End all sessions; they go on under their names where the store keeps them."""
-        self._adapter.close()
-
     def _outgoing(self, ctx: RunContext[Any], asked: ModelRequestContext, given: Any) -> Outgoing[Unit]:
         units = list(_split(asked.messages))
         settings = asked.model_settings or {}
@@ -190,21 +184,19 @@ def _schema(given: Any) -> dict[str, Any]:
     """The schema of a structured reply that is no tool; the model reads it too."""
     if given.output_object is None or given.output_mode == "tool":
         return {}
-    schema = {"name": "reply", "schema": given.output_object.json_schema}
-    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+    return reply_schema(given.output_object.json_schema)
 
 
 def _usage(response: ModelResponse) -> TokenUsage | None:
     bill = response.usage
     if not bill.input_tokens:
         return None
-    read, written = bill.cache_read_tokens, bill.cache_write_tokens
-    return TokenUsage(
-        input=max(0, bill.input_tokens - read - written),
-        cache_read=read,
-        cache_write=written,
-        output=bill.output_tokens,
-        reasoning=min(bill.details.get("reasoning_tokens", 0), bill.output_tokens),
+    return bill_of(
+        bill.input_tokens,
+        bill.output_tokens,
+        read=bill.cache_read_tokens,
+        written=bill.cache_write_tokens,
+        reasoning=bill.details.get("reasoning_tokens", 0),
     )
 
 

@@ -17,9 +17,16 @@ from fanfold.core.message import Message
 from fanfold.core.record import TokenUsage
 from fanfold.dialects.registry import dialect_for, dialect_named
 from fanfold.dialects.tools import Function
-from fanfold.integrations.adapter import Adapted, Adapter, Heard, Outgoing, session_name
+from fanfold.integrations.adapter import (
+    Adapted,
+    Adapter,
+    FrameworkHook,
+    Heard,
+    Outgoing,
+    bill_of,
+    session_name,
+)
 from fanfold.integrations.requirement import require
-from fanfold.session.pool import Lease
 from fanfold.stores.store import Store
 from fanfold.text.json_text import to_json
 
@@ -47,7 +54,7 @@ _KEPT_AWAY = (
 )
 
 
-class FanfoldWindow(Plugin):  # type: ignore[misc, unused-ignore]
+class FanfoldWindow(FrameworkHook, Plugin):  # type: ignore[misc, unused-ignore]
     """Keeps what an agent sends inside the model's window, and loses nothing.
 
     `session` names the conversation of an agent that has no session manager. `options` are those of `fanfold.open` and
@@ -102,17 +109,9 @@ class FanfoldWindow(Plugin):  # type: ignore[misc, unused-ignore]
                     raise
                 adapted = smaller
 
-    def session(self, name: str) -> Lease:
-        """A session by its name, to look, pin or undo in it by `with` or `async with`."""
-        return self._adapter.session(name)
-
     def session_of(self, agent: Any) -> str:
         """The name of an agent's session: that of its session manager, and the agent's id."""
         return session_name(self._session or agent.session_id, agent.agent_id)
-
-    def close(self) -> None:
-        """End all sessions; they go on under their names where the store keeps them."""
-        self._adapter.close()
 
     async def look_up(self, agent: Any, tool: str, arguments: object) -> str:
         """What a recall tool answers."""
@@ -274,9 +273,9 @@ def _usage(bill: Mapping[str, int]) -> TokenUsage | None:
         return None
     given, output = bill["inputTokens"], bill.get("outputTokens", 0)
     read, written = bill.get("cacheReadInputTokens") or 0, bill.get("cacheWriteInputTokens") or 0
-    if bill.get("totalTokens", 0) < given + output + read + written:
-        given = max(0, given - read - written)
-    return TokenUsage(input=given, cache_read=read, cache_write=written, output=output)
+    if bill.get("totalTokens", 0) >= given + output + read + written:
+        given += read + written
+    return bill_of(given, output, read=read, written=written)
 
 
 def _system(prompt: Any) -> Any:

@@ -8,6 +8,7 @@ import logging
 import subprocess
 import sys
 from datetime import datetime
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import BaseModel, Field
 
 import fanfold
+from fanfold.core.errors import MissingExtra
 from fanfold.core.message import Call, Message, Result, Text, Thinking
 from fanfold.dialects.registry import dialect_named
 from fanfold.integrations.langchain import CHAT, CLAUDE, FanfoldMiddleware
@@ -388,6 +390,19 @@ def test_deepagents_get_it_in_the_place_of_their_summariser() -> None:
         assert "tool_output_cache" in str(provider.requests[-1].body["tools"])
     nodes = [name for name in agent.get_graph().nodes if "Summarization" in name]
     assert nodes == [], "their summariser is not there any more"
+
+
+def test_a_deepagents_that_is_missing_or_too_old_is_named_with_the_right_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    right = metadata.version
+
+    def there(package: str) -> str:
+        return "0.6.9" if package == "deepagents" else right(package)
+
+    monkeypatch.setattr(metadata, "version", there)
+    with pytest.raises(MissingExtra, match=r"needs deepagents 0\.7 or later; 0\.6\.9 is installed"):
+        FanfoldMiddleware.for_deepagents()
 
 
 def test_sub_agents_of_deepagents_have_sessions_of_their_own(tmp_path: Path) -> None:
