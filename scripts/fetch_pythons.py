@@ -50,6 +50,10 @@ class Packages:
         run(*self._apt("apt-get"), *options, "install", *names)
         for package in sorted((self._folder / "cache/archives").glob("*.deb")):
             run("dpkg-deb", "--extract", str(package), str(into))
+        for link in into.rglob("*"):
+            if link.is_symlink() and (place := link.readlink()).is_absolute():
+                link.unlink()  # it means a place in the root of a whole system
+                link.symlink_to(FETCHED / place.relative_to("/"))
 
     def _apt(self, command: str) -> list[str]:
         folder = self._folder

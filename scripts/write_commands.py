@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from inspect import cleandoc
 from pathlib import Path
 
 import click
@@ -33,7 +34,7 @@ def shared() -> list[str]:
 
 def _command(name: str) -> str:
     command = _named(name)
-    words, _, example = (command.help or "").partition("\b\n")
+    words, _, example = cleandoc(command.help or "").partition("\b\n")
     arguments = " ".join(_argument(param) for param in command.params if isinstance(param, click.Argument))
     own = [option for option in _options(name) if _option(option) not in shared()]
     also = [f"`{max(option.opts, key=len)}`" for option in _options(name) if option not in own]

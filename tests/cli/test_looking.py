@@ -9,6 +9,7 @@ import pytest
 
 import fanfold
 from conftest import Run
+from fanfold.cli import views
 
 
 def test_the_store_is_found_by_its_usual_name_and_in_the_environment(
@@ -164,3 +165,19 @@ def test_a_list_tells_of_client_model_and_parent(run: Run, store: str) -> None:
         "parent",
     ]
     assert rows[-1].split()[-4:] == ["codex", "gpt-5.2", "0%", "run"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("more", [(), ("--ids",)])
+def test_a_view_fits_the_terminal(
+    run: Run, store: str, monkeypatch: pytest.MonkeyPatch, width: int, more: tuple[str, ...]
+) -> None:
+    run("note", "run", "a-rather-long-name-of-a-note", "state " * 30, "--store", store)
+    whole = run("show", "run", *more, "--store", store).out.splitlines()
+    assert max(map(len, whole)) > 60
+    monkeypatch.setattr(views, "terminal_width", lambda: width)
+    shown = run("show", "run", *more, "--store", store).out.splitlines()
+    assert max(map(len, shown)) <= width
+    assert len(shown) >= len(whole)
+    for line in whole[1:]:
+        assert any(cut.split()[:3] == line.split()[:3] for cut in shown), "who speaks and the tokens stay"

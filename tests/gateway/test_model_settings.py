@@ -112,3 +112,18 @@ def test_the_settings_of_models_are_read_again(tmp_path, monkeypatch):
     file.write_text('[serve.per_model."gpt-*"]\nwindow = "much"\n')
     reload(gateway, {})
     assert gateway.keys.find([], "").for_model("gpt-5.2").window == 32_000
+
+
+def test_the_store_of_all_commands_is_the_gateways_too_unless_serve_names_another(tmp_path, monkeypatch):
+    """A store in the environment goes before any in the file, a given one before both."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FANFOLD_STORE", raising=False)
+    file = tmp_path / "fanfold.toml"
+    assert read_settings().store == "sqlite:agent.db"
+    file.write_text('store = "sqlite:all.db"\n')
+    assert read_settings().store == "sqlite:all.db"
+    file.write_text('store = "sqlite:all.db"\n[serve]\nstore = "sqlite:served.db"\n')
+    assert read_settings().store == "sqlite:served.db"
+    monkeypatch.setenv("FANFOLD_STORE", "sqlite:mine.db")
+    assert read_settings().store == "sqlite:mine.db"
+    assert read_settings({"store": "memory"}).store == "memory"

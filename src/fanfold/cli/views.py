@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import textwrap
 from shlex import quote
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
+from fanfold.cli.saying import terminal_width
 from fanfold.core.view import View
 from fanfold.session.fit import Fitted
 from fanfold.session.look import Why
 from fanfold.session.session import Session
 from fanfold.session.stored import describe
+from fanfold.text.lines import lines_within
+
+_ID = 8
+"""So many characters of an id people need."""
 
 
-def with_ids(view: View) -> str:
-    """The printed view with as much of every row's id in front as people need."""
-    lines = str(view).splitlines()
-    ids = [row.id[:8] for row in view.rows]
-    head, above = lines[0], [""] * (len(lines) - 1 - len(ids))
-    return "\n".join([head, *(f"{id:<8}{line}" for id, line in zip(above + ids, lines[1:], strict=True))])
+def printed(view: View, *, ids: bool = False) -> str:
+    """The view as it is printed, no wider than the terminal; with as much of every row's id in front as people need."""
+    head, *rows = str(view).splitlines()
+    above, width = len(rows) - len(view.rows), terminal_width()
+    heads = [head]
+    if width is not None:
+        shown = (view.frame, *view.rows) if above else view.rows
+        marked = [row.line.marked(view.pinned_share(row) > 0 and not row.pinned) for row in shown]
+        heads, rows = textwrap.wrap(head, width), lines_within(marked, width - _ID * ids)
+    fronts = [f"{id[:_ID]:<{_ID}}" if ids else "" for id in (*[""] * above, *(row.id for row in view.rows))]
+    return "\n".join([*heads, *(f"{front}{row}" for front, row in zip(fronts, rows, strict=True))])
 
 
 def lines_of(view: View) -> list[str]:
@@ -76,4 +87,4 @@ def explanation(name: str, result: Fitted, *, rows: bool) -> str:
     done = ", ".join(f"{number:,} {what}" for what, number in counts(view).items() if number)
     room = f" of {view.room:,}" if view.room is not None else ""
     line = f"{name}: {result.before:,} → {view.tokens:,}{room} tokens ({result.dialect}); {done or 'nothing changed'}"
-    return f"{line}\n{view!s}" if rows else line
+    return f"{line}\n{printed(view)}" if rows else line

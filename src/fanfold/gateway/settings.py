@@ -23,6 +23,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fanfold.config.options import value_of
+from fanfold.config.settings import with_settings
 from fanfold.config.settings_file import File, read_file, register
 from fanfold.core.errors import BadInput, BadSetting, unknown
 from fanfold.dialects.registry import DIALECTS, DialectName
@@ -133,11 +134,14 @@ def split_upstream(text: str) -> tuple[DialectName | None, str]:
 def read_settings(given: Mapping[str, Any] | None = None) -> ServeSettings:
     """The settings of the file, with those that are given in their place; checked."""
     file = read_file()
-    told = dict(file.table("serve")) if file else {}
+    usual = with_settings({}).get("store")
+    told = {**({"store": usual} if usual else {}), **(file.table("serve") if file else {})}
     if file:
         register(file)
     settings = _convert(told, file)
     chosen = {name: value for name, value in (given or {}).items() if value not in (None, {}, ())}
+    if "FANFOLD_STORE" in os.environ and usual:
+        chosen.setdefault("store", usual)  # the environment goes before the file
     if "upstreams" in chosen:
         chosen["upstreams"] = {**settings.upstreams, **chosen["upstreams"]}
     settings = replace(settings, **chosen)

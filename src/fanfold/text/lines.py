@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-_WIDTH = 48
+_WIDTH, _LEAST = 48, 16
+"""An excerpt has so many characters at most; on a narrow terminal, at least."""
 
 
 class RowLine(NamedTuple):
@@ -18,14 +19,31 @@ class RowLine(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        head = f"  {self.sign}  {self.role:<9} {self.tokens:>6,}"
-        return f"{head}  {self.excerpt:<{_WIDTH}}  {self.reason}".rstrip()
+        return f"{self._head}  {self.excerpt:<{_WIDTH}}  {self.reason}".rstrip()
+
+    def within(self, excerpt: int, reason: int) -> str:
+        """The same with at most so many characters for what was said, and for why it looks so."""
+        said, why = one_line(self.excerpt, excerpt), one_line(self.reason, reason) if reason else ""
+        return f"{self._head}  {said:<{excerpt}}  {why}".rstrip()
+
+    @property
+    def _head(self) -> str:
+        return f"  {self.sign}  {self.role:<9} {self.tokens:>6,}"
 
     def marked(self, pinned: bool) -> RowLine:
         """The same row, said to have pinned lines in it if it has."""
         if not pinned:
             return self
         return self._replace(sign="▸", reason=" ".join(filter(None, ("pinned text", self.reason))))
+
+
+def lines_within(lines: Sequence[RowLine], width: int) -> list[str]:
+    """Rows as lines of at most so many characters: what was said is cut first, then why the rows look so."""
+    heads = max((len(line.within(0, 0)) for line in lines), default=0)
+    room = width - heads - 4
+    reason = min(max((len(line.reason) for line in lines), default=0), room - _LEAST)
+    excerpt = min(_WIDTH, room - reason)
+    return [line.within(excerpt, reason) for line in lines]
 
 
 def excerpt_of(words: Sequence[str], calls: Sequence[str]) -> str:

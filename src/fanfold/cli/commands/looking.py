@@ -12,7 +12,7 @@ import fanfold
 from fanfold.cli.completing import row_or_edit_ids
 from fanfold.cli.saying import columns, many, say
 from fanfold.cli.sessions import Sessions, on_session, on_store
-from fanfold.cli.views import how_to_bring_back, lines_of, with_ids
+from fanfold.cli.views import how_to_bring_back, lines_of, printed
 from fanfold.session.look import Why
 from fanfold.session.stored import describe, without_any_room
 from fanfold.stores.summary import Summary
@@ -77,7 +77,7 @@ def show(chat: fanfold.Session, number: int | None, ids: bool, as_json: bool) ->
     Example: fanfold show run-42 --ids
     """
     view = without_any_room(chat.view()) if number is None else chat.sent(number)[1]
-    say(describe(view), with_ids(view) if ids else str(view), as_json)
+    say(describe(view), printed(view, ids=ids), as_json)
 
 
 @click.command

@@ -27,7 +27,7 @@ _RIGHT = (3, 4, 5, 6, 7, 8, 9)
 
 @click.command
 @click.argument("session", required=False)
-@click.option("--store", help="The gateway's store, beside which its journal is; by default that of [serve].")
+@click.option("--store", help="The gateway's store, beside which its journal is; by default that of `serve`.")
 @click.option("--journal", help="The journal itself.")
 @click.option(
     "--last",

@@ -40,7 +40,10 @@ def mcp(chat: fanfold.Session, write: bool, as_json: bool) -> None:
 @click.option(
     "--upstream", "upstreams", multiple=True, metavar="PROVIDER=URL", help="Another address of a provider."
 )
-@click.option("--store", help="Where sessions are kept; by default sqlite:agent.db.")
+@click.option(
+    "--store",
+    help="Where sessions are kept; also from FANFOLD_STORE or fanfold.toml; else sqlite:agent.db.",
+)
 @click.option(
     "--window", type=size, help="Keep every conversation in so many tokens; by default its model's window."
 )
