@@ -62,7 +62,7 @@ def test_the_next_body_is_the_one_that_was_told(dialect: str) -> None:
         edit = chat.edits()[-1].decision.id
         assert "Two disks hum." not in at.make("undo", edit=edit)
         assert "Two disks hum." in at.make("redo", edit=edit)
-        assert "disk 1" in at.make("undo", entry=rows[4])
+        assert "disk 1" in at.make("undo", edit=rows[4])
         at.make("redo", edit=edit)
         at.make("undo", edit=edit)
         at.make("release", edit=edit)

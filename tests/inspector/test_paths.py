@@ -62,7 +62,7 @@ def test_one_path_is_left_for_another_and_taken_again() -> None:
         done = visitor.tell("run", "forward", to=zebra)
         assert (chat.head, chat.preview().before) == (zebra, told["after"])
         assert words_of(visitor.ask("sessions/run/search?words=fox")) == [("Is it the fox?", True)]
-        verb, fields = done["back"]
+        ((verb, fields),) = done["back"]
         visitor.tell("run", verb, **fields)
         assert chat.head == fox
 
@@ -74,7 +74,7 @@ def test_a_step_forward_is_taken_back_and_can_be_made_again() -> None:
     with Page(store) as page:
         visitor = page.enter()
         visitor.tell("run", "rewind", to=first)
-        assert visitor.tell("run", "forward")["back"] == ["rewind", {"to": first}]
+        assert visitor.tell("run", "forward")["back"] == [["rewind", {"to": first}]]
         visitor.tell("run", "rewind", to=first)
         assert visitor.ask("sessions/run")["ahead"] == last
 

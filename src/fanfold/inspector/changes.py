@@ -1,28 +1,26 @@
-"""What the API changes. With `dry_run`, each of them tells what it would do, and does nothing."""
+"""What the API changes. With `dry_run`, each of them tells what it would do, and does nothing.
+
+`ACTIONS` is the one place for a verb: what it takes, what makes it impossible, what is said of it beside its figures,
+and the way back.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
-from fanfold.core.edit import Decision, Drop, Fold, Note
+import msgspec
+
+from fanfold.core.edit import Decision, Drop, Fold, Note, Undo
 from fanfold.core.errors import BadInput, Covered, Moved
 from fanfold.core.record import TokenUsage
 from fanfold.inspector.desk import Seat
 from fanfold.inspector.inquiry import Inquiry
 from fanfold.inspector.reads import count_hidden, shortened_under
+from fanfold.inspector.sentences import describe_preview, say_release, sentences
 from fanfold.session.preview import Preview
-from fanfold.session.stored import (
-    ANY_WINDOW,
-    bring_back,
-    count_left,
-    head_ahead,
-    opening_of,
-    summary_of,
-    tenant_of,
-)
+from fanfold.session.stored import count_left, edit_meant, head_ahead, opening_of, summary_of, tenant_of
 from fanfold.tokens.models import lookup
 from fanfold.tokens.usage import cost
 
@@ -32,6 +30,67 @@ _QUOTED = 80
 """Characters of a note that are quoted."""
 SENTENCE = "erase {name}"
 """What a person types before something is destroyed."""
+
+Arguments = Mapping[str, Any]
+Step = tuple[str, dict[str, str]]
+"""A verb and its fields, as they are posted."""
+
+
+class Made(msgspec.Struct, frozen=True):
+    """A change that was made."""
+
+    given: Arguments
+    decisions: Sequence[Decision]
+    head: str | None
+    """Where the session stood before."""
+
+
+class Action(msgspec.Struct, frozen=True, kw_only=True):
+    """A change that a person can make in the page."""
+
+    takes: Callable[[Inquiry], Arguments]
+    """What the session's verb is called with, by name."""
+    check: Callable[[Seat, Arguments], None] = lambda seat, given: None
+    """Refuses what cannot be done any more, in words for the page."""
+    says: Callable[[Seat, Arguments, Preview], Iterable[str]] = lambda seat, given, told: ()
+    """What it does besides its figures. It is asked before the change is made."""
+    effect: Callable[[Preview, bool], list[str]] = lambda told, live: sentences(told, live=live)
+    """What it does to tokens, cache and cost."""
+    back: Callable[[Seat, Made], list[Step]] | None
+    """The way back; None where there is none."""
+
+
+def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
+    """Make a change, or tell what it would do; either way in the same words."""
+    action, dry = ACTIONS[asked.verb], bool(asked.body.get("dry_run"))
+    given, head = action.takes(asked), seat.chat.head
+    action.check(seat, given)
+    told = seat.preview(asked.verb, **given)
+    stops = bool(told.problem) and not seat.chat.preview().problem
+    says = [*action.effect(told, seat.live), *action.says(seat, given, told)]
+    found = {**describe_preview(told), "dry_run": dry, "stops": stops, "says": says, "back": None}
+    if dry:
+        return found
+    if stops and not asked.body.get("anyway"):
+        raise BadInput(f"{told.problem} Say 'anyway' to make the change all the same.")
+    made = Made(given, _write(seat, asked.verb, given), head)
+    back = action.back(seat, made) if action.back is not None else []
+    return {**found, "decisions": made.decisions, "back": back or None}
+
+
+def _write(seat: Seat, verb: str, given: Arguments) -> list[Decision]:
+    """Make a change; again where somebody else wrote first.
+
+    A preview takes much longer than the change, and a busy session has moved on by then. So that one is not made again.
+    """
+    make = getattr(seat.chat, verb)
+    for _ in range(_TRIES):
+        with suppress(Moved):
+            done = make(**given)
+            break
+    else:
+        done = make(**given)
+    return [one for one in (done if isinstance(done, tuple) else (done,)) if isinstance(one, Decision)]
 
 
 def _text(asked: Inquiry, field: str) -> str:
@@ -52,72 +111,46 @@ def _covers(asked: Inquiry) -> tuple[str, ...]:
     return tuple(map(str, given))
 
 
-Call = tuple[tuple[Any, ...], dict[str, Any]]
-ARGUMENTS: Mapping[str, Callable[[Inquiry], Call]] = {
-    "undo": lambda asked: ((_some(asked, "edit"),), {"through": bool(asked.body.get("through"))}),
-    "redo": lambda asked: ((_some(asked, "edit"),), {}),
-    "release": lambda asked: ((_text(asked, "edit"),), {}),
-    "pin": lambda asked: ((_text(asked, "what"),), {}),
-    "unpin": lambda asked: ((_text(asked, "what"),), {}),
-    "note": lambda asked: ((_text(asked, "name"), _text(asked, "text")), {}),
-    "fold": lambda asked: ((_covers(asked), _text(asked, "text")), {}),
-    "rewind": lambda asked: ((_text(asked, "to"),), {}),
-    "forward": lambda asked: ((_some(asked, "to"),), {}),
-}
-"""What each change takes, and what it is called with."""
+# What cannot be done any more: another tab, or the agent, was faster than whoever pressed the button.
 
 
-def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
-    """Make a change, or tell what it would do; either way in the same words."""
-    verb = asked.verb
-    if verb in ("rewind", "forward") and (owner := summary_of(seat.chat).client):
+def _check_undo(seat: Seat, given: Arguments) -> None:
+    edit = given["edit"]
+    past = next((one for one in seat.chat.edits() if one.decision.id == edit), None)
+    if past is not None and past.fate == "undone":
+        raise BadInput(f"{edit} was undone meanwhile: the model sees again what it hid.")
+    if past is not None and past.fate == "covered" and not given["through"]:
+        raise Covered(
+            f"{past.under} covers {edit} by now. Close this, and choose “Bring it back” again: it undoes both."
+        )
+
+
+def _check_redo(seat: Seat, given: Arguments) -> None:
+    past = next((one for one in seat.chat.edits() if one.decision.id == given["edit"]), None)
+    if past is not None and past.fate != "undone":
+        raise BadInput(
+            f"{given['edit']} was brought into effect again meanwhile: it hides the same as before."
+        )
+
+
+def _check_owner(seat: Seat, given: Arguments) -> None:
+    if owner := summary_of(seat.chat).client:
         raise BadInput(
             f"{owner} owns this history and would send it all again. Go back in {owner} itself, or fork the session."
         )
-    args, kwargs = ARGUMENTS[verb](asked)
-    if verb == "undo" and (entry := _some(asked, "entry")):
-        verb, args, kwargs = "bring_back", (entry,), {}
-    _check_meanwhile(seat, verb, args, kwargs)
-    says, before = _say_beside(seat, verb, args), seat.chat.head
-    told = seat.preview(verb, *args, **kwargs)
-    found = describe_preview(told, live=seat.live)
-    found["stops"] = bool(told.problem) and not seat.chat.preview().problem
-    if verb == "release":
-        found["says"] = _say_release(told)
-    found["says"] += [*says, *_say_others(seat, verb, args, told), *_say_note(seat, verb, args, told)]
-    found["says"] += _say_path(seat, verb, args, told)
-    if not asked.body.get("dry_run"):
-        if found["stops"] and not asked.body.get("anyway"):
-            raise BadInput(f"{told.problem} Say 'anyway' to make the change all the same.")
-        done = _write(seat, verb, args, kwargs)
-        made = done if isinstance(done, tuple) else (done,)
-        found["decisions"] = [one for one in made if isinstance(one, Decision)]
-        found["back"] = _way_from(seat, before) if verb == "forward" and before else None
-    return {"dry_run": bool(asked.body.get("dry_run")), **found}
 
 
-def _check_meanwhile(seat: Seat, verb: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Say in words for the page what another tab, or the agent, made impossible since a button was drawn."""
-    past = next((one for one in seat.chat.edits() if one.decision.id == args[0]), None) if args else None
-    if verb == "undo" and past is not None and past.fate == "undone":
-        raise BadInput(f"{args[0]} was undone meanwhile: the model sees again what it hid.")
-    if verb == "undo" and past is not None and past.fate == "covered" and not kwargs["through"]:
-        raise Covered(
-            f"{past.under} covers {args[0]} by now. Close this, and choose “Bring it back” again: it undoes both."
-        )
-    if verb == "redo" and past is not None and past.fate != "undone":
-        raise BadInput(f"{args[0]} was brought into effect again meanwhile: it hides the same as before.")
+# What a change does besides its figures.
 
 
-def _say_beside(seat: Seat, verb: str, args: tuple[Any, ...]) -> list[str]:
-    """What an undo leaves as it is, and what of a message is pinned."""
-    pinned = seat.chat.view().row(str(args[0])) if verb == "pin" else None
-    if pinned is not None and pinned.was is not None:
-        by = ", ".join(pinned.why)
-        return [
-            f"It is shortened by {by}, and pinned as the model sees it. To pin it whole, bring it back first."
-        ]
-    short = _count_shortened(seat, args[0]) if verb == "undo" else 0
+def _say_undo(seat: Seat, given: Arguments, told: Preview) -> list[str]:
+    edit = given["edit"]
+    return [*_say_shortened(seat, edit), *_say_others(seat, edit, told), *_say_older(seat, told)]
+
+
+def _say_shortened(seat: Seat, edit: str | None) -> list[str]:
+    """What an undo leaves as it is."""
+    short = _count_shortened(seat, edit)
     if not short:
         return []
     these = "1 of these messages was" if short == 1 else f"{short:,} of these messages were"
@@ -125,31 +158,33 @@ def _say_beside(seat: Seat, verb: str, args: tuple[Any, ...]) -> list[str]:
     return [f"{these} shortened earlier, and {stays} afterwards."]
 
 
-def _say_others(seat: Seat, verb: str, args: tuple[Any, ...], told: Preview) -> list[str]:
+def _count_shortened(seat: Seat, edit: str | None) -> int:
+    """How many parts of what an edit hides are shortened by earlier edits, too."""
+    past = seat.chat.edits()
+    found = next((one for one in past if one.decision.id == edit), None)
+    if found is None or found.kind not in ("fold", "drop"):
+        return 0
+    return len(shortened_under(past, seat.chat.why(found.decision.id).hides))
+
+
+def _say_others(seat: Seat, edit: str | None, told: Preview) -> list[str]:
     """What becomes of the messages that are hidden together with one that is brought back."""
-    cover = seat.chat.why(args[0]).shown_by if verb == "bring_back" else None
-    if cover is None:
+    why = seat.chat.why(edit) if edit is not None else None
+    if why is None or why.shown_by is None or why.entry in seat.read_decisions():
         return []
     made = {one.id: one.edit for one in told.decisions}
     belongs = " With it comes what belongs to it: a call and its results stay together."
     if any(isinstance(edit, Fold | Drop) for edit in made.values()):
         more = belongs if len(set(told.came).difference(made)) > 1 else ""
-        return [f"The other messages that {cover} hides stay hidden, behind the same words.{more}"]
-    return [f"The other messages that {cover} hides come back, too: to hide them alone would save nothing."]
+        return [f"The other messages that {why.shown_by} hides stay hidden, behind the same words.{more}"]
+    return [
+        f"The other messages that {why.shown_by} hides come back, too: to hide them alone would save nothing."
+    ]
 
 
-def _say_note(seat: Seat, verb: str, args: tuple[Any, ...], told: Preview) -> list[str]:
-    """What becomes of the other notes with the name of one that is added or removed."""
-    if verb not in ("note", "undo"):
-        return []
+def _say_older(seat: Seat, told: Preview) -> list[str]:
+    """Which note comes back in the place of one that is removed."""
     made = seat.read_decisions()
-    if verb == "note":
-        rows = (row for row in seat.chat.view().rows if row.kind == "note" and row.name == args[0])
-        older = [note for row in rows if isinstance(note := made[row.id].edit, Note)]
-        return [
-            f"It takes the place of {_quote(one)}, which leaves the window when it is next reduced."
-            for one in older
-        ]
     back = [made[id].edit for id in told.came if id in made]
     return [
         f"The older note {_quote(one)} comes back then. If it has to go too, remove it afterwards."
@@ -158,27 +193,48 @@ def _say_note(seat: Seat, verb: str, args: tuple[Any, ...], told: Preview) -> li
     ]
 
 
+def _say_replaced(seat: Seat, given: Arguments, told: Preview) -> list[str]:
+    """What becomes of the other notes with the name of one that is added."""
+    made = seat.read_decisions()
+    rows = (row for row in seat.chat.view().rows if row.kind == "note" and row.name == given["name"])
+    older = [note for row in rows if isinstance(note := made[row.id].edit, Note)]
+    return [
+        f"It takes the place of {_quote(one)}, which leaves the window when it is next reduced."
+        for one in older
+    ]
+
+
 def _quote(note: Note) -> str:
     words = " ".join(note.text.split())
     return f"“{words[:_QUOTED]}{'…' * (len(words) > _QUOTED)}”"
 
 
-def _say_path(seat: Seat, verb: str, args: tuple[Any, ...], told: Preview) -> list[str]:
-    """What the model no longer sees, or sees again, when the conversation goes back or forward."""
-    to = (args[0] or head_ahead(seat.chat)) if verb in ("rewind", "forward") else None
+def _say_pin(seat: Seat, given: Arguments, told: Preview) -> list[str]:
+    """What of a message is pinned."""
+    row = seat.chat.view().row(given["what"])
+    if row is None or row.was is None:
+        return []
+    by = ", ".join(row.why)
+    return [
+        f"It is shortened by {by}, and pinned as the model sees it. To pin it whole, bring it back first."
+    ]
+
+
+def _say_rewind(seat: Seat, given: Arguments, told: Preview) -> list[str]:
+    count = count_left(seat.chat, given["to"])
+    after = "The message after it is" if count == 1 else f"The {count:,} messages after it are"
+    gone = f"{after} no longer shown to the model. Nothing is lost: you can go forward again."
+    return [*([gone] if count else []), *_say_opened(seat, told)]
+
+
+def _say_forward(seat: Seat, given: Arguments, told: Preview) -> list[str]:
+    to = given["to"] or head_ahead(seat.chat)
     count = count_left(seat.chat, to) if to is not None else 0
-    said = []
-    if count and verb == "forward":
-        since = (
-            "1 message that was said since is"
-            if count == 1
-            else f"{count:,} messages that were said since are"
-        )
-        said.append(f"{since} left out then. Nothing is lost: you can go back the same way.")
-    elif count:
-        after = "The message after it is" if count == 1 else f"The {count:,} messages after it are"
-        said.append(f"{after} no longer shown to the model. Nothing is lost: you can go forward again.")
-    return [*said, *_say_opened(seat, told)] if to is not None else []
+    since = (
+        "1 message that was said since is" if count == 1 else f"{count:,} messages that were said since are"
+    )
+    out = f"{since} left out then. Nothing is lost: you can go back the same way."
+    return [*([out] if count else []), *_say_opened(seat, told)] if to is not None else []
 
 
 def _say_opened(seat: Seat, told: Preview) -> list[str]:
@@ -192,118 +248,87 @@ def _say_opened(seat: Seat, told: Preview) -> list[str]:
     return [f"{count:,} summaries were made only later: what they hide is shown again there."]
 
 
-def _way_from(seat: Seat, before: str) -> tuple[str, dict[str, str]]:
-    """The change that leads back to where the session stood: that is behind it now, or on another path."""
-    why = seat.chat.why(before)
-    return ("rewind" if why.visible or why.shown_by is not None else "forward"), {"to": before}
+# The ways back.
 
 
-def _say_release(told: Preview) -> list[str]:
-    """What a release does: nothing at once."""
-    said = [
-        f"{_say_tokens(told)} Nothing changes at once, and it costs nothing.",
-        "From now on it may be shortened or summarized again like everything else. Pin it to keep it as it is.",
-    ]
-    if told.due:
-        said.append(
-            f"Above {told.trigger:,} tokens a request is reduced, so that may happen before the next one."
-        )
-    return said
+def _undo_made(seat: Seat, made: Made) -> list[Step]:
+    return [("undo", {"edit": one.id}) for one in made.decisions]
 
 
-def _write(seat: Seat, verb: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Make a change; again where somebody else wrote first.
-
-    A preview takes much longer than the change, and a busy session has moved on by then. So that one is not made again.
-    """
-    make = partial(bring_back, seat.chat) if verb == "bring_back" else getattr(seat.chat, verb)
-    for _ in range(_TRIES):
-        with suppress(Moved):
-            return make(*args, **kwargs)
-    return make(*args, **kwargs)
+def _redo_undone(seat: Seat, made: Made) -> list[Step]:
+    undone = [one.edit.edit for one in made.decisions if isinstance(one.edit, Undo)]
+    return [("redo", {"edit": id}) for id in reversed(undone)]
 
 
-def _count_shortened(seat: Seat, edit: str | None) -> int:
-    """How many parts of what an edit hides are shortened by earlier edits, too."""
-    past = seat.chat.edits()
-    found = next((one for one in past if one.decision.id == edit), None)
-    if found is None or found.kind not in ("fold", "drop"):
-        return 0
-    return len(shortened_under(past, seat.chat.why(found.decision.id).hides))
+def _undo_redone(seat: Seat, made: Made) -> list[Step]:
+    """What was made again is undone again; what gave way to it is made again."""
+    edits = [edit_meant(seat.chat, one.id) for one in made.decisions]
+    again = edits[-1:]  # what gave way to it comes before it
+    away = [edit for edit in reversed(edits) if edit not in again]
+    return [*(("undo", {"edit": edit}) for edit in again), *(("redo", {"edit": edit}) for edit in away)]
 
 
-def describe_preview(told: Preview, *, live: bool = True) -> dict[str, Any]:
-    """A preview as a value, without the body: that is asked for with `next`."""
-    return {
-        "decisions": told.decisions,
-        "before": told.before,
-        "after": told.after,
-        "room": told.room,
-        "trigger": told.trigger,
-        "due": told.due,
-        "reduced": told.reduced,
-        "gone": told.gone,
-        "came": told.came,
-        "changed": told.changed,
-        "cached": told.cached,
-        "cached_after": told.cached_after,
-        "expired": told.expired,
-        "cost": told.cost,
-        "cost_after": told.cost_after,
-        "later": told.later,
-        "problem": told.problem,
-        "says": sentences(told, live=live),
-    }
+def _unpin_made(seat: Seat, made: Made) -> list[Step]:
+    return [("unpin", {"what": one.id}) for one in made.decisions]
 
 
-def sentences(told: Preview, *, live: bool = True) -> list[str]:
-    """What a change does to tokens, cache and cost, in words; which strategy is assumed where its own is not here."""
-    said = [_say_tokens(told)]
-    lost = max(0, told.cached - told.cached_after)
-    if told.expired:
-        said.append("The provider has forgotten the last prompt by now, so no cache is lost.")
-    elif lost:
-        said.append(f"{lost:,} tokens that the provider has in its cache must be read again, once.")
-    else:
-        said.append("The provider's cache still holds the same beginning.")
-    if told.cost is not None and told.cost_after is not None and told.later is not None:
-        said.append(_say_price(told.cost_after - told.cost, told.later))
-    if told.problem:
-        said.append(f"The next request could not be sent then. {told.problem}")
-    elif told.due:
-        by = "" if live else " (by the default strategy)"
-        about = "" if told.reduced is None else f" to about {told.reduced:,} tokens{by}"
-        said.append(
-            f"Above {told.trigger:,} tokens a request is reduced, so it will be reduced{about} first. "
-            "Other messages are shortened or summarized then, but never what you brought back or pinned."
-        )
-    return said
+def _go_back(seat: Seat, made: Made) -> list[Step]:
+    """To where the session stood: that is behind it now, or on another path."""
+    if made.head is None or made.head == seat.chat.head:
+        return []
+    why = seat.chat.why(made.head)
+    return [("rewind" if why.visible or why.shown_by is not None else "forward", {"to": made.head})]
 
 
-def _say_tokens(told: Preview) -> str:
-    """How large the next request is, and whether that fits."""
-    room = told.room if told.room is not None and told.room < ANY_WINDOW // 2 else None
-    size = f"stays at {told.after:,}"
-    if told.after != told.before:
-        size = f"{'grows' if told.after > told.before else 'shrinks'} from {told.before:,} to {told.after:,}"
-    if room is None or told.problem:  # the problem says what fits
-        return f"The next request {size} tokens."
-    if told.after > room:
-        return f"The next request {size} tokens, {told.after - room:,} more than fit."
-    return f"The next request {size} tokens; {room:,} fit."
-
-
-def _say_price(once: float, later: float) -> str:
-    next_one, each = _say_more(once), _say_more(later)
-    if next_one == each:
-        return f"At list prices, each request costs {each}."
-    return f"At list prices, the next request costs {next_one}, and each later one {each}."
-
-
-def _say_more(amount: float) -> str:
-    if round(abs(amount), 4) == 0:
-        return "the same as before"
-    return f"${abs(amount):,.4f} {'more' if amount > 0 else 'less'}"
+ACTIONS: Mapping[str, Action] = {
+    "undo": Action(
+        takes=lambda asked: {"edit": _some(asked, "edit"), "through": bool(asked.body.get("through"))},
+        check=_check_undo,
+        says=_say_undo,
+        back=_redo_undone,
+    ),
+    "redo": Action(
+        takes=lambda asked: {"edit": _some(asked, "edit")},
+        check=_check_redo,
+        back=_undo_redone,
+    ),
+    "release": Action(
+        takes=lambda asked: {"edit": _text(asked, "edit")},
+        effect=lambda told, live: say_release(told),
+        back=None,
+    ),
+    "pin": Action(
+        takes=lambda asked: {"what": _text(asked, "what")},
+        says=_say_pin,
+        back=_unpin_made,
+    ),
+    "unpin": Action(
+        takes=lambda asked: {"what": _text(asked, "what")},
+        back=_redo_undone,
+    ),
+    "note": Action(
+        takes=lambda asked: {"name": _text(asked, "name"), "text": _text(asked, "text")},
+        says=_say_replaced,
+        back=_undo_made,
+    ),
+    "fold": Action(
+        takes=lambda asked: {"covers": _covers(asked), "shows": _text(asked, "text")},
+        back=_undo_made,
+    ),
+    "rewind": Action(
+        takes=lambda asked: {"to": _text(asked, "to")},
+        check=_check_owner,
+        says=_say_rewind,
+        back=_go_back,
+    ),
+    "forward": Action(
+        takes=lambda asked: {"to": _some(asked, "to")},
+        check=_check_owner,
+        says=_say_forward,
+        back=_go_back,
+    ),
+}
+"""What a person can do to a session, by the verb that the session has for it. Fork and erase stand alone, below."""
 
 
 def fork(seat: Seat, asked: Inquiry) -> dict[str, Any]:
@@ -314,7 +339,7 @@ def fork(seat: Seat, asked: Inquiry) -> dict[str, Any]:
             raise BadInput(f"There is a session named {name!r} already; choose another name.")
         return {"dry_run": True, "session": name, "says": _say_fork(seat, name, fresh=fresh)}
     with seat.chat.fork(name, edits=not fresh) as made:
-        return {"dry_run": False, "session": name, "tokens": made.view().tokens, "says": []}
+        return {"dry_run": False, "back": None, "session": name, "tokens": made.view().tokens, "says": []}
 
 
 def _say_fork(seat: Seat, name: str, *, fresh: bool) -> list[str]:
@@ -355,4 +380,4 @@ def erase(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         return {"dry_run": True, "sentence": sentence, **found, "says": [*says, *found["says"]]}
     if asked.body.get("sentence") != sentence:
         raise BadInput(f"Type {sentence!r} to destroy it for good.")
-    return {"dry_run": False, "erased": seat.chat.erase(entry, reason), "reason": reason}
+    return {"dry_run": False, "back": None, "erased": seat.chat.erase(entry, reason), "reason": reason}

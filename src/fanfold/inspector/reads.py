@@ -232,7 +232,7 @@ def _way_back(seat: Seat, why: Why) -> dict[str, Any]:
     made = [(edit, through, decisions[edit].edit) for edit, through in why.way_back]
     if all(isinstance(one, Elide) and one.instead for _, _, one in made) and made:
         return {"edit": made[0][0], "through": made[0][1]}
-    return {"entry": why.entry}
+    return {"edit": why.entry}
 
 
 def _instead(seat: Seat, why: Why, row: Row | None, cover: Row | None) -> dict[str, Any] | None:

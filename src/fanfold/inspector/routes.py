@@ -95,7 +95,7 @@ READS: Mapping[str, Work] = {
 }
 """What is read."""
 WRITES: Mapping[str, Work] = {
-    **{f"sessions/{{name}}/{verb}": _change(changes.change) for verb in changes.ARGUMENTS},
+    **{f"sessions/{{name}}/{verb}": _change(changes.change) for verb in changes.ACTIONS},
     "sessions/{name}/fork": _change(changes.fork),
     "sessions/{name}/erase": _change(changes.erase),
     "sessions/{name}/try": _of_trials("start"),

@@ -86,7 +86,6 @@ def _answered(state: State, edit: Elide) -> set[str]:
 CHANGES: Mapping[str, Callable[..., Any]] = {
     "fold": undo.fold,
     "undo": undo.undo,
-    "bring_back": undo.bring_back,
     "redo": undo.redo,
     "release": undo.release,
     "rewind": undo.rewind,

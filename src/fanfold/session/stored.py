@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from fanfold.config.choice import remembered_options
 from fanfold.config.options import Options
-from fanfold.core.edit import RECALL, Decision
+from fanfold.core.edit import RECALL
 from fanfold.core.errors import NotFound
 from fanfold.core.message import Call, Message, text_of
 from fanfold.core.record import Erased, Frame, Move, Opened, Record, Sent
@@ -136,9 +136,9 @@ def pressure_next(chat: Verbs) -> Pressure:
     return chat._do(pressure, last_reply(chat._state))
 
 
-def bring_back(chat: Verbs, entry: str) -> tuple[Decision, ...]:
-    """Show a message whole again, by all the undos that it takes, as one change."""
-    return chat._do(undo.bring_back, entry)
+def edit_meant(chat: Verbs, undo: str) -> str:
+    """The edit that an undo, or an undo of an undo, is about."""
+    return chat._state.log.meant(undo)
 
 
 class Unedited(NamedTuple):

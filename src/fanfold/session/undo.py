@@ -25,17 +25,17 @@ _EDIT = re.compile(r"e\d{1,6}")
 """How an edit is named."""
 
 
-def undo(state: State, id: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
+def undo(state: State, edit: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
     """Take an edit back, by default the last one that stands; of a message's id, bring back that message alone.
 
     What comes back is exempt from automatic edits. A repair is not in the way: it stands on what it repaired, and the
     next request repairs anew what needs it.
     """
     state.read_whole()
-    entry = None if id is None else _message_named(state, id)
+    entry = None if edit is None else _message_named(state, edit)
     if entry is not None:
         return bring_back(state, entry)
-    target = _last(state) if id is None else _edit_named(state, id)
+    target = _last(state) if edit is None else _edit_named(state, edit)
     if isinstance(target.edit, Repair):
         raise BadEdit(f"{target.id} repairs what the provider would refuse; it cannot be undone.")
     if target.id in state.log.undone():
@@ -185,7 +185,7 @@ def _keep_pinned(log: Log, undone: tuple[Decision, ...], shadowed: Container[str
             raise BadEdit(f"{edit} would hide what was pinned since ({', '.join(pins)}); unpin that first.")
 
 
-def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
+def redo(state: State, edit: str | None = None) -> tuple[Decision, ...]:
     """Bring an undone edit back; by default the one undone last.
 
     Where a message was brought back alone, what hides the others since then is undone: they are hidden as before.
@@ -193,17 +193,17 @@ def redo(state: State, id: str | None = None) -> tuple[Decision, ...]:
     state.read_whole()
     log, dead = state.log, state.log.undone()
     lasting = [(log.decisions[id], log.decisions[id].edit) for id in log.lasting if id not in dead]
-    undos = [(decision, edit.edit) for decision, edit in lasting if isinstance(edit, Undo)]
-    if id is None:  # an undo that was undone is not meant: its edit stands
-        undone = (edit for _, edit in reversed(undos) if not isinstance(log.decisions[edit].edit, Undo))
+    undos = [(decision, made.edit) for decision, made in lasting if isinstance(made, Undo)]
+    if edit is None:  # an undo that was undone is not meant: its edit stands
+        undone = (one for _, one in reversed(undos) if not isinstance(log.decisions[one].edit, Undo))
         target = next(undone, None)
         if target is None:
             raise NotFound("There is no undone edit to redo.")
     else:
-        target = log.decision(id).id
+        target = log.decision(edit).id
     if target not in dead:
         raise BadEdit(f"{target} is not undone; there is nothing to redo.")
-    undoing = [decision for decision, edit in undos if edit == target]
+    undoing = [decision for decision, undone in undos if undone == target]
     chosen = (*_instead(state, log.decisions[target], undoing[-1]), *undoing)
     _try(state, chosen, since=log.born[undoing[-1].id])
     return tuple(state.decide(Undo(decision.id), why="redo") for decision in chosen)
@@ -219,17 +219,17 @@ def _instead(state: State, target: Decision, undoing: Decision) -> Iterator[Deci
             yield decision
 
 
-def release(state: State, id: str) -> None:
+def release(state: State, edit: str) -> None:
     """Let automatic edits touch again what a person brought back; named by the undone edit, or by a message."""
     state.read_whole()
-    entry, log = _message_named(state, id), state.log
+    entry, log = _message_named(state, edit), state.log
     if entry is None:
-        targets = [log.meant(log.decision(id).id)]
+        targets = [log.meant(log.decision(edit).id)]
     else:
         held = (one for one in log.undone() if one in log.decisions and one not in log.released)
         targets = [one for one in held if entry in covers_of(log.decisions[one].edit)]
     if not targets or any(one not in log.undone() for one in targets):
-        name = targets[0] if targets else str(id)[:8]
+        name = targets[0] if targets else str(edit)[:8]
         raise BadEdit(f"{name} is not undone; there is nothing to release.")
     state.write(*map(Released, targets))
     state.projection.forget()

@@ -201,7 +201,7 @@ export function Detail({ name, id, client, request, found, close }) {
         ${row.edits.map((edit) => html`<a href=${to(name, "edit", edit)}>edit ${edit}</a>`)}</div>
       ${request !== undefined ? null : html`<div class="buttons">
         ${row.edits.length && (row.elided || row.kind === "summary" || row.kind === "marker")
-          ? html`<button onClick=${() => change("undo", row.back || { edit: row.edits[row.edits.length - 1] }, row.back?.entry ? "Bring it back"
+          ? html`<button onClick=${() => change("undo", row.back || { edit: row.edits[row.edits.length - 1] }, row.back?.edit === row.id ? "Bring it back"
             : "Bring back what " + row.edits[row.edits.length - 1]
             + " hides", "Bring it back", "Brought back: " + many(row.count, "message"))}>Bring it back …</button>` : null}
         ${row.brought_back_from.length ? buttonsFor(row.brought_back_from[0], change) : null}

@@ -217,16 +217,6 @@ export const home = (tenant = place.tenant) => (place.several ? "#/t/" + encodeU
 export const to = (name, ...rest) => home() + "s/" + [name, ...rest].map(encodeURIComponent).join("/");
 
 // A change is proposed first: what it does to tokens, cache and cost. Only then it is made.
-const BACK = {
-  undo: (fields, made) => made.filter((one) => one.edit.edit).map((one) => ["redo", { edit: one.edit.edit }]).reverse(),
-  redo: (fields, made) => [["undo", { edit: fields.edit }], ...made.slice(0, -1).reverse().map((one) => ["redo", { edit: one.edit.edit }])],
-  pin: (fields, [one]) => [["unpin", { what: one.id }]],
-  unpin: (fields, [one]) => [["redo", { edit: one.edit.edit }]],
-  note: (fields, [one]) => [["undo", { edit: one.id }]],
-  fold: (fields, [one]) => [["undo", { edit: one.id }]],
-  rewind: () => [["forward", {}]],
-};
-
 export function useChange(name) {
   const { propose, tenant } = useContext(Live);
   return (verb, fields, title, button, did) => propose({ tenant, name, here: to(name), verb, fields, title, button, did,
@@ -280,7 +270,7 @@ export function Proposal({ proposal, close, done }) {
         box.current.close();
         stayNear(from);
       }
-      done({ verb, tenant, name, here, did, back: made.back ? [made.back] : BACK[verb]?.(fields, made.decisions), made });
+      done({ verb, tenant, name, here, did, back: made.back, made });
     } catch (failed) { busy.current = false; setError(failed.message); look(); }
   };
   const ready = told && about.write && (verb !== "erase" || typed === told.sentence);
