@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
+
 import fanfold
 from fanfold import Budget, Elide, View
 from fanfold.testing import called, replied, returned, said
@@ -61,3 +63,21 @@ def test_the_figures_of_an_edit_stay_as_they_were_when_it_was_made() -> None:
         chat.receive(reply(round(chat.request(max_tokens=100).sent.tokens * factor)))
     assert [(edit.before, edit.after) for edit in chat.why("e1").edits] == before
     assert [one.decision.before for one in chat.edits()] == listed
+
+
+def test_why_says_above_which_size_an_output_is_shown_in_part() -> None:
+    with fanfold.open("run", window=8_000, recall=True) as chat:
+        chat.say("Read it.")
+        chat.add(replied(None, called("c1", "run", "{}")))
+        kept = chat.answer("c1", "a line of some words\n" * 1_000)
+        told = str(chat.why(kept.id))
+    assert "an output above 5,760 bytes is shown in part in this window" in told
+
+
+def test_an_edit_cannot_be_pinned_and_that_is_said() -> None:
+    with fanfold.open("run", window=8_000) as chat:
+        chat.note("state", "open")
+        with pytest.raises(
+            fanfold.NotFound, match="e1 is an edit; pin a message by its id, or a line of text"
+        ):
+            chat.pin("e1")

@@ -15,6 +15,7 @@ from fanfold.core.layout import show
 from fanfold.core.record import Edited, Sent, Taught, Totals
 from fanfold.core.view import View
 from fanfold.dialects.dialect import reply_limit
+from fanfold.outputs.filters.clip import Clip
 from fanfold.session.state import State
 from fanfold.session.undo import entry_named, standing_edits, way_back
 from fanfold.strategies.handover.writing import SPEAKERS
@@ -285,7 +286,21 @@ def _causes(state: State, decisions: Sequence[Decision]) -> tuple[str, ...]:
         if isinstance(record, Edited)
         for one in record.decisions
     }
-    return tuple(_cause(state, plans.get(one.id)) if one.by == "auto" else "" for one in decisions)
+    clip = _clip_of(state)
+    return tuple(
+        _cause(state, plans.get(one.id))
+        if one.by == "auto"
+        else clip * (one.by == "pass" and one.why == "clip")
+        for one in decisions
+    )
+
+
+def _clip_of(state: State) -> str:
+    """How long an output may be here that is shown whole; nothing if none is ever clipped."""
+    clip = next((one for one in state.terms.filters if isinstance(one, Clip)), None)
+    if clip is None:
+        return ""
+    return f"an output above {clip.size:,} {clip.unit} is shown in part in this window (docs/filter.md)"
 
 
 def _cause(state: State, plan: Edited | None) -> str:

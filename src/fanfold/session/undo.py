@@ -360,6 +360,8 @@ def _check_shown(state: State, pin: Pin) -> None:
         raise Covered(f"{str(pin.entry)[:8]} is hidden by {hiding}; undo that first, then pin it.")
     shown = read_rows(state.view().rows) if pin.text else ""
     missing = [line for line in pin.lines if line not in shown]
+    if missing and missing[0] in state.log.decisions:
+        raise NotFound(f"{missing[0]} is an edit; pin a message by its id, or a line of text.")
     if missing:
         raise NotFound(f"{missing[0][:60]!r} stands nowhere in the view; `say` or `note` it first.")
 
