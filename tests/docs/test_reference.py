@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import re
 import runpy
 from pathlib import Path
+
+import pytest
 
 import fanfold
 
@@ -33,3 +37,23 @@ def test_every_verb_of_a_session_has_its_signature_and_a_sentence():
 def test_defaults_and_types_stand_as_the_code_has_them():
     assert "name: str = 'session'" in page()
     assert "on_moved: OnMoved = 'raise'" in page()
+
+
+OPTIONS = [name for name in inspect.signature(fanfold.open).parameters if name != "name"]
+DOCS = SCRIPT.parent.parent / "docs"
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_an_option_of_open_is_explained_where_help_points_and_on_the_pages(option: str):
+    told = (fanfold.open.__doc__ or "").partition("\n\n")[2]
+    assert re.search(rf"`{option}`(, `\w+`)*(:| is) \S", told), "it needs words in the docstring of `open`"
+    table = (DOCS / "session.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\| [^|]*`{option}`", table, re.M), "it needs a row in docs/session.md"
+    settings = (DOCS / "settings.md").read_text(encoding="utf-8")
+    assert re.search(rf"`\[?{option}[\]=]?`", settings), "can it stand in fanfold.toml?"
+
+
+def test_every_option_of_open_has_a_type_and_aopen_has_the_same():
+    given = inspect.signature(fanfold.open).parameters
+    assert all(one.annotation is not inspect.Parameter.empty for one in given.values())
+    assert list(inspect.signature(fanfold.aopen).parameters) == list(given)
