@@ -83,6 +83,11 @@ def watch(watcher: Watcher | None) -> None:
     _watcher = watcher
 
 
+def is_watched() -> bool:
+    """Whether anybody is told."""
+    return _watcher is not None
+
+
 def provider_of(dialect: str) -> str:
     """The provider as the conventions call it."""
     name = dialect.partition(".")[0]

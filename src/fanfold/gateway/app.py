@@ -8,8 +8,8 @@ Settings come from `fanfold.toml` when the server starts.
 from __future__ import annotations
 
 from asyncio import CancelledError, Lock, create_task, current_task
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from logging import getLogger
 from time import time
 from typing import Any
@@ -62,6 +62,7 @@ class Gateway:
     def configure(self, settings: ServeSettings) -> None:
         """Take settings over, for the requests that come from now on."""
         self.settings, self.keys = settings, Keys(settings)
+        self._hosts = settings.allowed_hosts
         if self.journal is not None:
             self.journal.close()
         self.journal = Journal(journal_path(settings.store, settings.journal))
@@ -73,12 +74,9 @@ class Gateway:
         offered = settings.inspector != "off" and self.conversations is not None
         self.inspection = Inspection(self) if offered else None
 
-    @asynccontextmanager
-    async def turn(self, tenant: str, name: str) -> AsyncIterator[None]:
+    def turn(self, tenant: str, name: str) -> Lock:
         """One after the other: whoever works on a session of this name in this process."""
-        lock = self._turns.setdefault((tenant, name), Lock())
-        async with lock:
-            yield
+        return self._turns.get((tenant, name)) or self._turns.setdefault((tenant, name), Lock())
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """What a server calls."""
@@ -142,7 +140,7 @@ class Gateway:
         destination: Destination | None = None
         self.active += 1
         try:
-            check_request(path, headers, self.settings.allowed_hosts)
+            check_request(path, headers, self._hosts)
             if await self._answer_here(method, path, scope, client):
                 return
             destination = find_destination(method, path, scope["query_string"].decode("latin-1"), headers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from fanfold.core.errors import unknown
 from fanfold.gateway.headers import Headers, get
@@ -34,9 +35,14 @@ _AGENTS = {
 
 def client_named(headers: Headers) -> str:
     """The program that sent a request, as far as it says so; never with its version, which changes."""
-    found = re.match(r"[A-Za-z][\w.-]{0,40}", get(headers, b"user-agent") or "")
+    return _named(get(headers, b"user-agent") or "")
+
+
+@lru_cache(64)
+def _named(agent: str) -> str:
+    found = re.match(r"[A-Za-z][\w.-]{0,40}", agent)
     told = found.group().lower() if found else ""
-    return next((name for agent, name in _AGENTS.items() if told.startswith(agent)), told or "a client")
+    return next((name for begin, name in _AGENTS.items() if told.startswith(begin)), told or "a client")
 
 
 def lines_for(client: str, url: str) -> str:

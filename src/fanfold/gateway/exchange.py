@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import msgspec
 from aiohttp import ClientError
 
-from fanfold.config.telemetry import WatchedCall, model_call
+from fanfold.config.telemetry import WatchedCall, is_watched, model_call
 from fanfold.core.errors import BadInput, DoesNotFit, FanfoldError, UnknownModel
 from fanfold.dialects.http.events import EVENTS
 from fanfold.dialects.http.replies import replay
@@ -74,7 +74,7 @@ async def serve_exchange(gateway: Gateway, exchange: Exchange, client: Client) -
     asked = step.course.asked if step is not None else read(exchange, gateway.settings.max_body)
     holder = exchange.holder.for_model(asked.model) if asked is not None else exchange.holder
     exchange = msgspec.structs.replace(exchange, asked=asked, step=step, holder=holder)
-    if asked is None or exchange.to.purpose != "reply":
+    if asked is None or exchange.to.purpose != "reply" or not is_watched():
         await serve_asked(gateway, exchange, asked, client)
         return
     with model_call() as call:

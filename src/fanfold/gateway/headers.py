@@ -24,31 +24,34 @@ _KEYS = {
 }
 """Where each provider takes a client's key."""
 KEYS = frozenset(name for names in _KEYS.values() for name in names)
+_NOT_FOR = {provider: _HOPS | _OURS | (KEYS - own) for provider, own in _KEYS.items()}
 
 
 def get(headers: Headers, name: bytes) -> str | None:
     """The first header of this name."""
-    return next((value.decode("latin-1") for key, value in headers if key == name), None)
+    for key, value in headers:
+        if key == name:
+            return value.decode("latin-1")
+    return None
 
 
 def to_upstream(headers: Headers, provider: str, without: Iterable[bytes] = ()) -> Headers:
     """The headers of a request to a provider: the client's, but for those that end here and other providers' keys."""
-    foreign = KEYS - _KEYS[provider]
-    left = _HOPS | _OURS | foreign | _named_hops(headers) | frozenset(without)
+    left = _NOT_FOR[provider].union(_named_hops(headers), without)
     return [(name, value) for name, value in headers if name not in left and not name.startswith(OWN)]
 
 
 def to_client(headers: Iterable[tuple[bytes, bytes]], without: Iterable[bytes] = ()) -> Headers:
     """The headers of a reply to the client: the provider's, but for those that end here."""
     lower = [(name.lower(), value) for name, value in headers]
-    left = _HOPS | _named_hops(lower) | frozenset(without)
+    left = _HOPS.union(_named_hops(lower), without)
     return [(name, value) for name, value in lower if name not in left and not name.startswith(OWN)]
 
 
 def _named_hops(headers: Headers) -> frozenset[bytes]:
     """The headers that a `connection` header says are for one hop only."""
-    named = (value for name, value in headers if name == b"connection")
-    return frozenset(word.strip().lower() for value in named for word in value.split(b","))
+    named = [value for name, value in headers if name == b"connection"]
+    return frozenset([word.strip().lower() for value in named for word in value.split(b",")])
 
 
 def key_of(headers: Headers, query: str) -> str | None:

@@ -59,8 +59,9 @@ def identify(headers: Headers, request: HttpRequest) -> Identity:
 
 def claim_of(headers: Headers, body: Mapping[str, Any]) -> str | None:
     """What a client calls its session, if it says so."""
+    given = {name for name, _ in headers}
     for header, client, agent in _HEADERS:
-        if told := get(headers, header):
+        if header in given and (told := get(headers, header)):
             inner = get(headers, agent) if agent else None
             return _clean(client, told, *([inner] if inner else []))
     told = _in_metadata(body)

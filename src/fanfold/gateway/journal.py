@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from time import time
+from time import monotonic, time
 from typing import BinaryIO
 
 import msgspec
@@ -23,6 +23,7 @@ from fanfold.tokens.usage import cost
 
 _MOST = 64 << 20
 """A file that is longer becomes the old one, and a new one begins."""
+_SURE = 1.0
 
 
 class Exchanged(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -88,6 +89,8 @@ class Journal:
         self.path = path
         self._lock = threading.Lock()
         self._file: BinaryIO | None = None
+        self._sure = 0.0
+        """Until when the file is taken for the one of that name."""
 
     def write(self, line: Exchanged) -> None:
         """Add a line. A disk that is full must not stop an agent."""
@@ -98,12 +101,19 @@ class Journal:
                 file = self._opened(self.path)
                 file.write(msgspec.json.encode(line) + b"\n")
                 if file.tell() > _MOST:
+                    self._sure = 0.0
                     os.replace(self.path, self.path.with_suffix(".old.jsonl"))
         except OSError:
             return
 
     def _opened(self, path: Path) -> BinaryIO:
-        """The file of this name, which may be another one by now: somebody else may have begun a new one."""
+        """The file of this name, which may be another one by now: somebody else may have begun a new one.
+
+        That is looked at once a second. A line that comes before is in the old file then, which is read, too.
+        """
+        if self._file is not None and monotonic() < self._sure:
+            return self._file
+        self._sure = monotonic() + _SURE
         if self._file is not None:
             with suppress(FileNotFoundError):
                 if os.stat(path).st_ino == os.fstat(self._file.fileno()).st_ino:

@@ -30,7 +30,7 @@ class Metrics:
 
     def add(self, name: str, amount: int = 1, **labels: str) -> None:
         """Count something."""
-        self._counts[name, tuple(sorted(labels.items()))] += amount
+        self._counts[name, tuple(sorted(labels.items())) if labels else ()] += amount
 
     def count(self, name: str) -> int:
         """How often something was counted, whatever its labels."""

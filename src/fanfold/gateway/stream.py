@@ -125,8 +125,13 @@ class Overheard:
         """The whole body, where it was no stream; None where it cannot be read."""
         if self._deaf or self.is_stream:
             return None
+        whole = b"".join(self._pieces)
         try:
-            return json.loads(b"".join(self._pieces))
+            return msgspec.json.decode(whole)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            pass  # what is no strict JSON may be what Python calls so: NaN, a lone surrogate
+        try:
+            return json.loads(whole)
         except (ValueError, RecursionError):
             return None
 

@@ -35,6 +35,15 @@ class Judged(msgspec.Struct):
     """The choice among the tools of the frame."""
 
 
+class Sealed(msgspec.Struct):
+    """The rows that were last sent, and their hashes in a row; `request.py` reads and writes it."""
+
+    rows: tuple[Row, ...] = ()
+    digests: bytes = b""
+    losing: tuple[Row, ...] = ()
+    """Those of which something cannot be sent."""
+
+
 class GivenParams(msgspec.Struct, frozen=True):
     """The parameters that a caller gave with a request, read; `request.py` reads and writes it."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -156,10 +157,11 @@ def _repairs(view: View, log: Log) -> Iterator[str]:
 
 _SAME = ("id", "kind", "count", "why", "reason", "was", "name", "replied", "tip", "late", "told", "instructs")
 """The fields that a saved row has just as the row has them."""
+_read_same = attrgetter(*_SAME)
 
 
 def _save_row(row: Row, log: Log) -> SavedRow:
-    same: dict[str, Any] = {name: getattr(row, name) for name in _SAME}
+    same: dict[str, Any] = dict(zip(_SAME, _read_same(row), strict=True))
     if row.kind != "entry":
         return SavedRow(**same, covers=row.covers, messages=row.messages, asked=row.asked)
     untouched = row.was is None and row.id not in log.replaced
