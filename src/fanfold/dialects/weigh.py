@@ -225,7 +225,7 @@ def unread(message: Message, plainly: Callable[[Message], Sequence[Any]]) -> str
             elif type(one) is Call:
                 same.add(id(one.raw))
     strange = [text for text in _texts(message.wire.body) if id(text) not in same]
-    if sum(map(len, strange)) <= _FEW:
+    if sum([len(text) for text in strange]) <= _FEW:
         return ""
     read = _texts(msgspec.to_builtins(message.parts))
     told = {*read, *_texts(plainly(message)), *_texts([_parsed(text) for text in read])}

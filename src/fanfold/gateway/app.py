@@ -200,6 +200,7 @@ class Gateway:
             await serve_exchange(self, exchange, client)
         finally:
             watching.cancel()
+            client.leave()
             self._note(exchange, client)
 
     def _note(self, exchange: Exchange, client: Client) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from asyncio import Task, timeout
+from asyncio import Task, TimerHandle, create_task, get_running_loop
 from collections.abc import Mapping
+from contextlib import suppress
 from time import monotonic, time
 from typing import Any
 
@@ -26,7 +27,8 @@ class Client:
         self._send, self.receive = send, receive
         self.started = self.gone = self.satisfied = False
         self.status = 0
-        self._is_stream = False
+        self._timer: TimerHandle | None = None
+        self._commenting: Task[None] | None = None
         self._tail = b"\n\n"
         self._last = monotonic()
         self.began = 0.0
@@ -34,9 +36,11 @@ class Client:
 
     async def start(self, status: int, headers: Headers, *, is_stream: bool = False) -> None:
         """Tell the status; `is_stream` is for server-sent events that may be interrupted by comments."""
-        self.started, self.status, self._is_stream = True, status, is_stream
+        self.started, self.status = True, status
         self.began = time()
         self._last = monotonic()
+        if is_stream:
+            self._listen_for_silence()
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
     async def write(self, piece: bytes) -> None:
@@ -68,24 +72,28 @@ class Client:
         await self.tell_json(told.status, told.body)
 
     async def watch(self, serving: Task[None]) -> None:
-        """Stay until the client goes, then give up what is done for it; break long silences with comments.
+        """Stay until the client goes, then give up what is done for it.
 
         One task for each request waits here, so that passing a piece on costs nothing more.
         """
-        while True:
-            try:
-                async with timeout(SILENCE):
-                    event = await self.receive()
-            except TimeoutError:
-                await self._break_silence()
-                continue
-            if event["type"] == "http.disconnect":
-                self.gone = True
-                serving.cancel()
-                return
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+        self.gone = True
+        serving.cancel()
 
-    async def _break_silence(self) -> None:
-        """A comment may only stand between two events."""
+    def leave(self) -> None:
+        """Nothing more is told."""
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _listen_for_silence(self) -> None:
+        """Look again and again whether a stream has been silent for long, and break the silence with a comment."""
+        self._timer = get_running_loop().call_later(SILENCE, self._listen_for_silence)
+        # A comment may only stand between two events.
         between = self._tail.endswith((b"\n\n", b"\r\n\r\n"))
-        if self._is_stream and between and monotonic() - self._last >= SILENCE / 2:
+        if between and monotonic() - self._last >= SILENCE / 2:
+            self._commenting = create_task(self._comment())
+
+    async def _comment(self) -> None:
+        with suppress(OSError):  # the client went; `watch` knows
             await self._send({"type": "http.response.body", "body": COMMENT, "more_body": True})

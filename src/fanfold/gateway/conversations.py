@@ -46,7 +46,7 @@ from fanfold.gateway.keys import UNSAID, Holder
 from fanfold.gateway.responses import StoredResponses, is_kept, told_response
 from fanfold.gateway.shelf import Shelf
 from fanfold.session.cache import CacheUse
-from fanfold.session.passing import Addition, last_history, messages_since, pass_on
+from fanfold.session.passing import Addition, hear, last_history, messages_since, pass_on
 from fanfold.session.pool import MEMORY, Lease, Pool
 from fanfold.session.request import SentRequest
 from fanfold.session.session import Session
@@ -427,15 +427,14 @@ class Conversations:
     def hear(self, managed: Managed, events: Iterable[Any]) -> Reply | None:
         """Record what was answered in a stream; one that broke off is recorded as cut."""
         lease = self._lease(managed.name, managed.holder, managed.asked).as_it_is()
-        with lease as chat, chat.listen(events, to=managed.sent) as heard:
-            for _ in heard:
-                pass
+        with lease as chat:
+            reply = hear(chat, events, managed.sent)
             head = chat.head
-        if heard.reply is not None and heard.reply.stop == "cut":
+        if reply is not None and reply.stop == "cut":
             self._leave(managed)
-        elif heard.reply is not None and heard.reply.id is not None:
-            self._keep_reply(managed, heard.reply.id, told_response(events), head)
-        return heard.reply
+        elif reply is not None and reply.id is not None:
+            self._keep_reply(managed, reply.id, told_response(events), head)
+        return reply
 
     def _leave(self, managed: Managed) -> None:
         """Go back before a reply that broke off: it is recorded, and the conversation goes on without it."""

@@ -61,8 +61,13 @@ def merge_messages(
     incoming: Sequence[Any],
     frame: tuple[Sequence[Any], Sequence[Any]] | None,
     params: dict[str, Any],
+    *,
+    owned: bool = False,
 ) -> Merged:
-    """Adopt messages that a client sent again, and new ones behind them; `frame` is None where it is as it was."""
+    """Adopt messages that a client sent again, and new ones behind them; `frame` is None where it is as it was.
+
+    `owned`: the messages are plain values that nobody else has, so that they can be kept without a copy.
+    """
     repeated = _find_repeated(state, incoming)
     alignment = Alignment(state, incoming, dict(_recorded(state, repeated)))
     known = _known_groups(state, repeated)
@@ -73,7 +78,7 @@ def merge_messages(
     if frame is not None:
         reframe(state, *frame)
     groups, merged = _adopt(state, alignment)
-    _remember(state, incoming, repeated, groups)
+    _remember(state, incoming, repeated, groups, owned=owned)
     state.resent.entries = _entries_of(state, groups, known)
     return msgspec.structs.replace(merged, entries=tuple(state.resent.entries), params=params)
 
@@ -273,11 +278,13 @@ def _left_behind(log: Log, old: set[str], new: Container[str]) -> Iterator[str]:
             yield id
 
 
-def _remember(state: State, incoming: Sequence[Any], repeated: Repeated, groups: list[Pairing]) -> None:
+def _remember(
+    state: State, incoming: Sequence[Any], repeated: Repeated, groups: list[Pairing], *, owned: bool
+) -> None:
     """Keep a copy of what the client sent, to compare the next transcript with; the client may change its own."""
     resent, later = state.resent, set(repeated.later)
     resent.bodies[repeated.first :] = [
-        resent.bodies[at] if at in later else exacting(plain(incoming[at]))
+        resent.bodies[at] if at in later else exacting(incoming[at] if owned else plain(incoming[at]))
         for at in range(repeated.first, len(incoming))
     ]
     resent.groups, resent.mark = groups, object()

@@ -6,7 +6,7 @@ does what `merge` and `request` do, as long as nothing has to be changed. Nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -14,7 +14,10 @@ import msgspec
 from fanfold.config.telemetry import current_call
 from fanfold.core.message import Message
 from fanfold.core.view import Row, View
+from fanfold.dialects.dialect import Reply
 from fanfold.session.merge import merge_messages
+from fanfold.session.record import Listening
+from fanfold.session.record import hear as record_heard
 from fanfold.session.reduce import NOTHING, is_due, wants_to_trim
 from fanfold.session.request import (
     Request,
@@ -38,6 +41,7 @@ class Addition(msgspec.Struct, frozen=True, kw_only=True):
     known: int
     """So many of its messages, from the start, were sent again just so."""
     new: Sequence[Any]
+    """Plain values that nobody else has."""
     frame: tuple[Sequence[Any], Sequence[Any]] | None
     """System prompt and tools; None where they are as they were."""
     params: dict[str, Any]
@@ -48,6 +52,15 @@ def last_history(chat: Session) -> tuple[object, list[Any]]:
     """The history that was merged last: what it is known by, and its messages without the system prompt."""
     resent = chat._state.resent
     return resent.mark, resent.bodies
+
+
+def hear(chat: Session, events: Iterable[Any], to: SentRequest) -> Reply | None:
+    """Record a reply that came as events, in plain dicts that nobody else has; one that broke off, as cut."""
+    hears = Listening(chat._state, events, lambda reply: chat._do(record_heard, reply, to=to), owned=True)
+    with hears as heard:
+        for _ in heard:
+            pass
+    return hears.reply
 
 
 def messages_since(chat: Session, entry: str | None) -> tuple[Message | None, list[Message]]:
@@ -80,7 +93,7 @@ def _pass_on(
     if resent.mark is not added.mark or not 0 < added.known <= len(resent.bodies) or is_reset:
         return None
     history = [*resent.bodies[: added.known], *added.new]
-    if not merge_messages(state, history, added.frame, {}).new:
+    if not merge_messages(state, history, added.frame, {}, owned=True).new:
         return None  # only what is new is checked against what others wrote meanwhile
     request = repair(state, prepare(state, None, None, added.params))
     if not _accept(state, request.view, accepts) or not _may_stay(state, request):

@@ -44,6 +44,8 @@ Key = tuple[str, str]
 """A tenant and the name of a session."""
 MEMORY = 512 << 20
 IDLE = 900.0
+_LOOKS = 100
+"""So often in that time it is looked whether a session was idle for so long."""
 
 
 class Counters(msgspec.Struct, frozen=True):
@@ -145,6 +147,8 @@ class Pool:
         self._slots: OrderedDict[Key, _Slot] = OrderedDict()
         """The one that was left longest ago comes first."""
         self._bytes = 0
+        self._look_again = 0.0
+        """When idle sessions are looked for again, while memory is not short."""
         self._hits = self._misses = self._evicted = 0
         self._closed = False
 
@@ -270,6 +274,7 @@ class Pool:
     def _find_idle(self) -> list[Key]:
         """The sessions to close: all that were idle for too long, and the longest idle while memory is short."""
         now, found = self._clock(), list[Key]()
+        self._look_again = now + self._idle / _LOOKS
         with self._lock:
             over = self._bytes - self._memory
             for key, slot in self._slots.items():
@@ -348,7 +353,8 @@ class Pool:
                 self._resize(slot, size)
             if closed or not slot.live:
                 self._close_unused(key)
-        self.evict()
+        if self._bytes > self._memory or self._clock() >= self._look_again:
+            self.evict()
 
     def _resize(self, slot: _Slot, size: int) -> None:
         self._bytes += size - slot.size
@@ -393,6 +399,8 @@ class Lease:
 
     def __enter__(self) -> Session:
         slot = self._pool._enter(self._key, self._given, fresh=self._fresh)
+        if slot.session is not None:  # and so it stays, for it is used now
+            return slot.session
         with slot.lock:
             if slot.session is None:
                 assert slot.state is not None

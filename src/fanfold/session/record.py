@@ -277,11 +277,13 @@ class Ear:
     reply: Reply | None = None
     """What the model said; there once the stream was left."""
 
-    def __init__(self, state: State, stream: object, needs: str, wanted: str) -> None:
+    def __init__(self, state: State, stream: object, needs: str, wanted: str, *, owned: bool = False) -> None:
         if not hasattr(stream, needs):
             raise BadInput(f"Listen to a provider's stream: {wanted}, not to {type(stream).__name__}.")
         self._state = state
         self._assembly = state.dialect.assembly()
+        # Events in plain dicts that nobody else has need not be copied, where the dialect can do without.
+        self._feed = getattr(self._assembly, "take", self._assembly.feed) if owned else self._assembly.feed
         self._heard = False
         # The first event that tells its dialect decides; a plug-in's events may look like anybody's.
         self._unsure = state.dialect.name in DIALECTS
@@ -295,7 +297,7 @@ class Ear:
             self._unsure = came is None
         if call := current_call():
             call.hear_origin(event)
-        self._assembly.feed(event)
+        self._feed(event)
         self._heard = True
         return event
 
@@ -311,8 +313,10 @@ class Ear:
 class Listening(Ear):
     """`with chat.listen(stream) as events: for event in events: …`; then `events.reply`."""
 
-    def __init__(self, state: State, stream: Iterable[Any], receive: Callable[[Reply], Reply]) -> None:
-        super().__init__(state, stream, "__iter__", "an iterator of its events")
+    def __init__(
+        self, state: State, stream: Iterable[Any], receive: Callable[[Reply], Reply], *, owned: bool = False
+    ) -> None:
+        super().__init__(state, stream, "__iter__", "an iterator of its events", owned=owned)
         self._stream = stream
         self._receive = receive
 

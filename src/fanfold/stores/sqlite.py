@@ -339,7 +339,9 @@ class SQLite(SQLStore):
             kept = self.coding.record(record, place_at(place, seq))
             told = summary if seq == last else None
             rows.append((first + seq, end.tenant, version, kept, id, parent, entry, prefix, told, refer))
-        if len(rows) == 1:  # by far the most frequent case is a transaction by itself
+        if (
+            len(rows) <= 2
+        ):  # by far the most frequent cases are one statement, which is a transaction by itself
             self._add(rows)
         else:
             with self._writing():
@@ -348,7 +350,11 @@ class SQLite(SQLStore):
         return Stored((), seq, version, end.seq)
 
     def _add(self, rows: Sequence[Row]) -> None:
-        if sum([self.database.do("add_line", row) for row in rows]) != len(rows):
+        if len(rows) == 2:
+            added = self.database.do("add_two_lines", (*rows[0], *rows[1]))
+        else:
+            added = sum([self.database.do("add_line", row) for row in rows])
+        if added != len(rows):
             raise Corrupt(
                 "A message or line is there that should not be. `fanfold.doctor` says what is damaged."
             )

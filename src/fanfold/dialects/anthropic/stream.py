@@ -77,7 +77,11 @@ class MessageEvents:
 
     def feed(self, event: Any) -> None:
         """Take in one event; a stream that begins anew is read anew."""
-        match plain(event, "event"):
+        self.take(plain(event, "event"))
+
+    def take(self, event: Any) -> None:
+        """Take in one event that nobody else has, in plain dicts and lists."""
+        match event:
             case {"type": "message_start", "message": dict(message)} if not self.complete:
                 self._restart(message)
             case {"type": "content_block_start", "index": int(at), "content_block": dict(block)}:

@@ -58,7 +58,10 @@ class ChatChunks:
 
     def feed(self, event: Any) -> None:
         """Take in one chunk; the events of the SDK's `stream` helper carry one, or nothing new."""
-        chunk = plain(getattr(event, "chunk", event), "chunk")
+        self.take(plain(getattr(event, "chunk", event), "chunk"))
+
+    def take(self, chunk: Any) -> None:
+        """Take in one chunk that nobody else has, in plain dicts and lists."""
         if not isinstance(chunk, dict):
             raise BadMessage(f"A chunk is an object, not {type(chunk).__name__}.")
         self._usage = chunk.get("usage") or self._usage
