@@ -2,12 +2,13 @@
 
 All get the same requests in turns: a body of 100 KB that is answered whole, and one that is answered by 41 events.
 The upstream is a process of its own. Bodies are written without spaces, as all SDKs do. Every history is new to the
-gateway once, and grows by two messages a request.
+gateway once, and grows by two messages a request. CPU is that of the server's threads, in user space and in the kernel.
+Of many short rounds the medians count, of each ratio, too: what else runs on the machine meets all servers of a round.
 
     python bench/gateway.py                  # beside a bare pass-through
     python bench/gateway.py peers            # and beside LiteLLM and Headroom, in environments of their own
     python bench/gateway.py stages           # CPU of each stage of a request, in this process
-    python bench/gateway.py growth 100000    # memory after so many requests
+    python bench/gateway.py growth 100000    # memory while so many requests pass, and by how much it grows
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
+from statistics import linear_regression, median
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -30,8 +32,8 @@ import uvicorn
 
 ROOT = Path(__file__).resolve().parent.parent
 EVENTS = 41
-REQUESTS = 60
-ROUNDS = 5
+REQUESTS = 25
+ROUNDS = 12
 AT_ONCE = 200
 MEMORY = 8 << 20
 """What live sessions may take while growth is measured: so little that it is full soon."""
@@ -161,8 +163,21 @@ class Served:
         self.pid, self.port = pid, port
         self.up = up
         """Seconds until it answered."""
-        self.costs: dict[bool, tuple[float, float]] = {}
-        """CPU and first byte, in milliseconds a request; whole and streamed."""
+        self.costs: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
+        """CPU and first byte of each round, in milliseconds a request; whole and streamed."""
+
+    def cost(self, streams: bool) -> float:
+        """CPU milliseconds a request."""
+        return median(cost for cost, _ in self.costs[streams])
+
+    def first(self, streams: bool) -> float:
+        """Milliseconds to the first byte."""
+        return median(first for _, first in self.costs[streams])
+
+    def ratio(self, other: Served, streams: bool) -> float:
+        """How much more CPU it takes than another one."""
+        rounds = zip(self.costs[streams], other.costs[streams], strict=True)
+        return median(mine / others for (mine, _), (others, _) in rounds)
 
 
 @contextmanager
@@ -200,8 +215,8 @@ def cpu(pid: int) -> float:
     return sum(map(int, times)) / 1e6
 
 
-def ask(port: int, history: list[Any], streams: bool) -> float:
-    """One request; returns the milliseconds until the first byte of its answer."""
+def ask(port: int, history: list[Any], streams: bool, *, edited: bool = False) -> float:
+    """One request, which may be `edited` or not; returns the milliseconds until the first byte of its answer."""
     tool = {"type": "function", "function": {"name": "grep", "parameters": {"type": "object"}}}
     body = json.dumps(
         {"model": "gpt-5.2", "messages": history, "tools": [tool], "stream": streams}, separators=(",", ":")
@@ -215,6 +230,7 @@ def ask(port: int, history: list[Any], streams: bool) -> float:
     answer.read()
     connection.close()
     assert answer.status == 200
+    assert edited or answer.getheader("x-fanfold-edits") in (None, "0")
     return first
 
 
@@ -231,13 +247,11 @@ def measure(served: Served, streams: bool, seed: str) -> tuple[float, float]:
 
 
 def compare(servers: dict[str, Served]) -> None:
-    """Measure all servers in turns. Whatever else runs on the machine only adds: the least is nearest to the truth."""
+    """Measure all servers in turns."""
     for streams in (False, True):
         for n in range(ROUNDS):
             for name, served in servers.items():
-                known = served.costs.get(streams, (1e9, 1e9))
-                new = measure(served, streams, f"{name}{streams}{n}")
-                served.costs[streams] = (min(known[0], new[0]), min(known[1], new[1]))
+                served.costs[streams].append(measure(served, streams, f"{name}{streams}{n}"))
 
 
 def memory(pid: int) -> float:
@@ -298,7 +312,7 @@ def edited(served: Served) -> tuple[float, float]:
                 {"role": "tool", "tool_call_id": f"call_{n}", "content": output},
             ]
             before, began = cpu(served.pid), time.process_time()
-            ask(served.port, history, False)
+            ask(served.port, history, False, edited=True)
             spent, began = cpu(served.pid) - before, time.process_time()
             chat.merge({"model": "gpt-5.2", "messages": history, "tools": [tool]})
             chat.request()
@@ -308,9 +322,12 @@ def edited(served: Served) -> tuple[float, float]:
 
 
 def growth(requests: int) -> None:
-    """Memory of the gateway while very many requests pass, of ever new conversations."""
+    """Memory of the gateway while very many requests pass, of ever new conversations.
+
+    Half of them fill what is kept on purpose. By how much memory grows is seen in the other half.
+    """
     with process("upstream") as source, process("gateway-small", f"http://127.0.0.1:{source.port}") as ours:
-        done, marks = 0, []
+        done, marks = 0, list[tuple[int, float]]()
         while done < requests:
             history: list[Any] = [{"role": "user", "content": f"conversation {done} {'x y z ' * 100}"}]
             for number in range(20):
@@ -318,9 +335,12 @@ def growth(requests: int) -> None:
                 said = {"role": "assistant", "content": SAID if number % 2 else "Yes."}
                 history += [said, {"role": "user", "content": f"And {number}?"}]
                 done += 1
-            if done % max(20, requests // 10) < 20:
-                marks.append(memory(ours.pid))
-                print(f"gateway growth  {done:>7,} requests  {marks[-1]:.0f} MB", flush=True)
+            if done % max(20, requests // 20) < 20:
+                marks.append((done, memory(ours.pid)))
+                print(f"gateway growth  {done:>7,} requests  {marks[-1][1]:.1f} MB", flush=True)
+        late = [mark for mark in marks if 2 * mark[0] >= requests]
+        slope = 1_000 * linear_regression(*zip(*late, strict=True)).slope if len(late) > 1 else 0.0
+        print(f"gateway growth  {slope:+.3f} MB for each 1,000 requests of the second half")
 
 
 def stages() -> None:
@@ -388,12 +408,13 @@ def main() -> None:
         compare({"direct": source, **servers})
         for streams, what in ((False, "json"), (True, "stream")):
             for name, served in servers.items():
-                (cost, first), plain = served.costs[streams], bare.costs[streams][0]
-                more = first - source.costs[streams][1]
+                cost, first = served.cost(streams), served.first(streams)
+                more = first - source.first(streams)
                 print(
-                    f"{name:8} {what:6}  {cost:5.1f} ms CPU a request, {cost / plain:4.1f} × a bare pass-through; "
-                    f"first byte {first:.1f} ms, {more:.1f} more than direct"
+                    f"{name:8} {what:6}  {cost:5.2f} ms CPU a request, {served.ratio(bare, streams):4.2f} × a bare "
+                    f"pass-through; first byte {first:.1f} ms, {more:.1f} more than direct"
                 )
+        print(f"machine  load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         for name, served in servers.items():
             wrong, took = at_once(served.port, AT_ONCE)
             print(f"{name:8} {AT_ONCE} streams at once: {wrong} went wrong, {took:.1f} s")
@@ -429,6 +450,6 @@ if __name__ == "__main__":
         case ["stages"]:
             stages()
         case ["growth", *count]:
-            growth(int(*count) if count else 20_000)
+            growth(int(*count) if count else 2_000)
         case _:
             main()

@@ -126,7 +126,8 @@ class Pool:
         is done again on what that wrote, unless `on_moved` says otherwise.
 
         Sessions that nobody uses are closed once they were idle for `idle` seconds, and the longest idle ones where all
-        together take more than `memory` bytes. Both are looked at whenever somebody leaves a session, and by `evict`.
+        together take more than `memory` bytes. Memory is looked at whenever somebody leaves a session, idleness too
+        (not more often than every hundredth of `idle`), and both by `evict`.
         Without `remember`, sessions are opened as their agent left them, and nobody is told how they were opened here.
         """
         if memory < 0 or idle < 0:
@@ -313,7 +314,7 @@ class Pool:
         with self._lock:
             if self._closed:
                 raise Closed("The pool is closed; make another one to go on.")
-            slot = self._slots.setdefault(key, _Slot())
+            slot = self._slots.get(key) or self._slots.setdefault(key, _Slot())
             slot.users += 1
         try:
             with slot.lock:
