@@ -24,6 +24,15 @@ class Aftermath(msgspec.Struct):
     """How often the provider refused since it last answered."""
 
 
+class HashedRows(msgspec.Struct, frozen=True):
+    """The rows that were last sent, and their hashes one behind the other; `request.py` reads and writes it."""
+
+    rows: tuple[Row, ...] = ()
+    digests: bytes = b""
+    losing: tuple[Row, ...] = ()
+    """Those of which something cannot be sent."""
+
+
 class Judged(msgspec.Struct):
     """What was last found to obey the provider's rules; `request.py` reads and writes it."""
 
@@ -33,15 +42,7 @@ class Judged(msgspec.Struct):
     frame: Frame | None = None
     choice: object = None
     """The choice among the tools of the frame."""
-
-
-class Sealed(msgspec.Struct):
-    """The rows that were last sent, and their hashes in a row; `request.py` reads and writes it."""
-
-    rows: tuple[Row, ...] = ()
-    digests: bytes = b""
-    losing: tuple[Row, ...] = ()
-    """Those of which something cannot be sent."""
+    hashed: HashedRows = HashedRows()
 
 
 class GivenParams(msgspec.Struct, frozen=True):

@@ -34,7 +34,7 @@ from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain, prompt_para
 from fanfold.dialects.registry import request_fields
 from fanfold.dialects.tools import chosen_tool
 from fanfold.dialects.weigh import Offer, sendable
-from fanfold.session.aftermath import GivenParams, Sealed
+from fanfold.session.aftermath import GivenParams, HashedRows
 from fanfold.session.reduce import MOVED, NOTHING, is_due, less, reduce, rest, trim
 from fanfold.session.state import State
 from fanfold.session.still import adopt, adopt_after_edits, told_at_the_end
@@ -337,7 +337,7 @@ def record(state: State, request: Request, written: Written) -> Sent:
     state.aftermath.stuck = None
     view, allowed, offer = request.view, request.allowed, request.offer
     frame = offer.sent.id if offer.loaded else state.log.frame().id
-    rows = _seal(state, tuple(allowed.rows))
+    rows = _hash_rows(state, tuple(allowed.rows))
     seal = digest(rows, frame.encode(), canonical(allowed.params), (request.context or "").encode())
     last = state.log.sent[-1] if state.log.sent else None
     if last is not None and (last.digest, last.tip, last.version) == (seal, view.tip, view.version):
@@ -346,7 +346,7 @@ def record(state: State, request: Request, written: Written) -> Sent:
         ):  # nothing is written, so nothing else tells that a message was erased meanwhile
             raise Moved("Somebody else wrote to this session since its last request was made.")
         return last
-    losing = state.sealed.losing if view.rows is allowed.rows else view.rows
+    losing = state.judged.hashed.losing if view.rows is allowed.rows else view.rows
     lost = [f"{row.id}#{part}" for row in losing for part in row.weight.lost]
     sent = Sent(
         tip=view.tip,
@@ -366,19 +366,19 @@ def record(state: State, request: Request, written: Written) -> Sent:
     return sent
 
 
-def _seal(state: State, rows: tuple[Row, ...]) -> bytes:
+def _hash_rows(state: State, rows: tuple[Row, ...]) -> bytes:
     """The hashes of all rows of a request. Nearly always they are those of the last one, and some more."""
-    known = state.sealed
+    known = state.judged.hashed
     count = len(known.rows)
     if not count or rows[:count] != known.rows:
-        count, known = 0, Sealed()
+        count, known = 0, HashedRows()
     new = rows[count:]
-    state.sealed = Sealed(
+    state.judged.hashed = HashedRows(
         rows=rows,
         digests=known.digests + b"".join([row.weight.digest for row in new]),
         losing=known.losing + tuple([row for row in new if row.weight.lost]),
     )
-    return state.sealed.digests
+    return state.judged.hashed.digests
 
 
 def _too_long(state: State, request: Request, view: View, whole: Weight) -> DoesNotFit:

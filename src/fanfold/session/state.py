@@ -38,7 +38,7 @@ from fanfold.outputs.filters.clip import Clip
 from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.references import shelved
 from fanfold.outputs.source import LineIndex
-from fanfold.session.aftermath import Aftermath, GivenParams, Judged, Resent, Sealed, Still
+from fanfold.session.aftermath import Aftermath, GivenParams, Judged, Resent, Still
 from fanfold.session.keep import LoadedSession, all_go_on, as_of_now, comes_by_again, goes_on
 from fanfold.session.projection import Projection, standing_on
 from fanfold.session.summarize import summarize
@@ -75,7 +75,6 @@ class State:
         self.gauge: Final = Gauge(terms.meter, terms.dialect, self.deferral.offer)
         self.aftermath = Aftermath()
         self.judged, self.resent, self.still, self.given = Judged(), Resent(), Still(), GivenParams()
-        self.sealed = Sealed()
         self.projection: Final = Projection(self.log, self.gauge, terms.name, refs=bool(terms.recall))
         self.indexes: Final[dict[str, LineIndex]] = {}
         """Where the lines of the outputs begin that were last read."""
@@ -585,7 +584,7 @@ class State:
     def start_over(self) -> None:
         """Forget everything that was made from the log, and make it anew when needed."""
         self._stood = None
-        self.resent, self.judged, self.sealed = Resent(), Judged(), Sealed()
+        self.resent, self.judged = Resent(), Judged()
         self.void_bill()
         self.aftermath.quiet_until = 0
         self.projection.restart()

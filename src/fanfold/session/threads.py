@@ -30,6 +30,10 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
+Job = Callable[[], Callable[[], None]]
+"""Work for a thread; what it returns tells who waits for it."""
+
+
 class Threads:
     """At most so many threads for one kind of work, shared by all sessions of a process; each starts when needed.
 
@@ -47,7 +51,7 @@ class Threads:
         """Have no threads yet: a forked child has none of its parent's."""
         self._pid = process_number()
         self._threads: list[threading.Thread] = []
-        self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._work: SimpleQueue[Job | None] = SimpleQueue()
         self._free = 0
         """How many threads wait for work; less than 0 while so much work waits for threads."""
 
@@ -65,7 +69,7 @@ class Threads:
         self._put(partial(_work_for, loop, future, inside))
         return future
 
-    def _put(self, job: Callable[[], None]) -> None:
+    def _put(self, job: Job) -> None:
         with self._lock:
             if self._pid != process_number():
                 self._begin_anew()
@@ -84,15 +88,16 @@ class Threads:
         self._threads.append(thread)
         self._free += 1
 
-    def _serve(self, work: SimpleQueue[Callable[[], None] | None]) -> None:
+    def _serve(self, work: SimpleQueue[Job | None]) -> None:
         while (job := work.get()) is not None:
-            job()
-            del job  # what it was about is not kept until the next one comes
+            tell = job()
             with self._lock:
-                self._free += 1
+                self._free += 1  # first of all: who is told may have more to do at once
+            tell()
+            del job, tell  # what it was about is not kept until the next one comes
 
     @staticmethod
-    def _end(pid: int, threads: list[threading.Thread], work: SimpleQueue[Callable[[], None] | None]) -> None:
+    def _end(pid: int, threads: list[threading.Thread], work: SimpleQueue[Job | None]) -> None:
         if pid == process_number():
             for _ in threads:
                 work.put(None)
@@ -100,16 +105,25 @@ class Threads:
                 thread.join()
 
 
-def _work_for(loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], work: Callable[[], T]) -> None:
-    """Do some work in a thread, unless nobody waits for it any more; who waits is told in the event loop."""
+def _work_for(
+    loop: asyncio.AbstractEventLoop, future: asyncio.Future[T], work: Callable[[], T]
+) -> Callable[[], None]:
+    """Do some work in a thread, unless nobody waits for it any more; returns what tells who waits."""
     if future.cancelled():
-        return
+        return _nothing
     try:
-        tell = partial(_tell, future, work())
+        return partial(_call_in, loop, partial(_tell, future, work()))
     except BaseException as error:
-        tell = partial(_fail, future, error)
+        return partial(_call_in, loop, partial(_fail, future, error))
+
+
+def _nothing() -> None:
+    return None
+
+
+def _call_in(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
     with suppress(RuntimeError):  # the loop was closed meanwhile
-        loop.call_soon_threadsafe(tell)
+        loop.call_soon_threadsafe(call)
 
 
 def _tell(future: asyncio.Future[T], result: T) -> None:
