@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -469,18 +468,15 @@ def test_a_picture_is_shown_and_an_address_is_not_fetched(store: SQLite) -> None
         assert parts[2]["url"] == "https://elsewhere.example/x.png"
 
 
-def test_what_another_process_writes_is_told_within_a_second(store: SQLite) -> None:
+def test_what_another_process_writes_is_told(store: SQLite) -> None:
     chat = open_worked(store)
     with Page(SQLite(store.file)) as page:
         visitor = page.enter()
-        connection = HTTPConnection("127.0.0.1", page.port, timeout=60)
-        connection.request("GET", "/inspector/api/events?session=run", headers={"cookie": visitor.cookie})
-        stream = connection.getresponse()
-        first = stream.readline()
-        stream.readline()
-        chat.note("plan", "look on")
-        second = stream.readline()
-        connection.close()
+        with visitor.follow("run") as stream:
+            first = stream.readline()
+            stream.readline()
+            chat.note("plan", "look on")
+            second = stream.readline()
         assert first.startswith(b"data: ")
         assert json.loads(second[6:])["seq"] > json.loads(first[6:])["seq"]
         assert visitor.ask("sessions/run")["notes"][0]["text"] == "look on"
@@ -520,13 +516,10 @@ def test_streams_end_when_the_server_is_about_to(store: SQLite) -> None:
     open_worked(store).close()
     with Page(store) as page:
         visitor = page.enter()
-        connection = HTTPConnection("127.0.0.1", page.port, timeout=60)
-        connection.request("GET", "/inspector/api/events?session=run", headers={"cookie": visitor.cookie})
-        stream = connection.getresponse()
-        assert stream.readline().startswith(b"data: ")
-        page.server.should_exit = True
-        assert stream.read().strip() == b""
-        connection.close()
+        with visitor.follow("run") as stream:
+            assert stream.readline().startswith(b"data: ")
+            page.server.should_exit = True
+            assert stream.read().strip() == b""
 
 
 def test_a_message_comes_back_whole_though_two_edits_shortened_it(store: SQLite) -> None:

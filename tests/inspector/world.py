@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from http.client import HTTPConnection
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 from urllib.parse import quote
 
@@ -98,3 +100,14 @@ class Visitor:
         found, _, body = self.page.send("POST", path, json.dumps(fields).encode(), **told)
         assert found == status, body
         return json.loads(body)
+
+    @contextmanager
+    def follow(self, session: str = "") -> Iterator[HTTPResponse]:
+        """The stream of events of a session, or of the list."""
+        connection = HTTPConnection("127.0.0.1", self.page.port, timeout=60)
+        try:
+            path = f"/inspector/api/events?session={quote(session, safe='')}"
+            connection.request("GET", path, headers={"cookie": self.cookie})
+            yield connection.getresponse()
+        finally:
+            connection.close()

@@ -58,15 +58,14 @@ class Inspection:
 
         gateway = self._gateway
         assert gateway.conversations is not None  # nothing is inspected where nothing is managed
-        made = Inspector(
+        return Inspector(
             gateway.conversations.pool.store,
             self._access,
             write=gateway.settings.inspector == "write",
             title="gateway",
             health=partial(health, gateway),
+            is_stopping=lambda: gateway.is_stopping(),
         )
-        made.is_stopping = lambda: gateway.is_stopping()
-        return made
 
     async def _link(self, scope: dict[str, Any], client: Client) -> None:
         """A link for the holder of a key: it shows the key's tenant, and nobody else's."""

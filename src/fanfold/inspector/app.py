@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from asyncio import FIRST_COMPLETED, CancelledError, create_task, sleep, wait
+from asyncio import FIRST_COMPLETED, create_task, wait
 from collections.abc import Callable, Collection, Mapping
 from importlib.resources import files
 from logging import getLogger
@@ -25,9 +25,9 @@ from fanfold.inspector.answer import (
     HttpDownload,
     answer_json,
     head,
-    write_json,
 )
 from fanfold.inspector.desk import Desk
+from fanfold.inspector.events import Follower
 from fanfold.inspector.inquiry import Inquiry
 from fanfold.inspector.routes import Sources, answer, find_work, status_of
 from fanfold.inspector.safety import MOST_BODY, PREFIX, Access, Grant
@@ -44,14 +44,7 @@ _MEDIA = {
     "txt": "text/plain",
     "svg": "image/svg+xml",
 }
-WORK, WATCH = Threads("inspector", 8), Threads("inspector-watch", 4)
-"""Looking at sessions may take a while; watching goes on meanwhile."""
-OFTEN = 0.3
-"""Seconds between two looks at the store."""
-_BEYOND = 1 << 31
-"""More records than any session has."""
-_COMMENT = 10.0
-"""Seconds after which a quiet stream says that it is still there."""
+WORK = Threads("inspector", 8)
 
 
 class Inspector:
@@ -62,20 +55,24 @@ class Inspector:
         store: Store,
         access: Access | Mapping[str, Collection[str]],
         *,
+        hosts: Collection[str] = (),
         write: bool = False,
         framed: bool = False,
         title: str = "",
         health: Callable[[], Any] | None = None,
+        is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`access` has the tokens and the names of this host; or it is each token with the tenants that it names.
+        """`access` is each token with the tenants that it names; `hosts` are names of this host besides `localhost`.
 
-        `health` tells the figures of a gateway, where there is one.
+        Who shares tokens with something else gives an `Access`, which has hosts of its own. `health` tells the figures
+        of a gateway, where there is one.
         """
         self.desk = Desk(store, write=write)
-        self.access = access if isinstance(access, Access) else Access(access)
+        self.access = access if isinstance(access, Access) else Access(access, hosts)
         self.trials = PolicyTrials()
-        self.is_stopping: Callable[[], bool] = lambda: False
+        self.is_stopping = is_stopping
         """Whether the server is about to end: then streams end first, for it waits for them."""
+        self._follower = Follower(self.desk.beside, lambda: self.is_stopping())
         self._health = health
         self.framed = framed
         """Whether a notebook shows the page in a frame. Its secret is in the page then, and no cookie is needed."""
@@ -181,41 +178,17 @@ class Inspector:
         tenant = _choose_tenant(self.access.find(scope["headers"]).tenants, query)
         headers = head("text/event-stream", self._framed_by)
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        telling = create_task(self._tell(tenant, query.get("session"), send))
+        telling = create_task(self._follower.follow(tenant, query.get("session", ""), send))
         leaving = create_task(_wait_until_gone(receive))
         try:
             await wait((telling, leaving), return_when=FIRST_COMPLETED)
         finally:
             telling.cancel()
             leaving.cancel()
+        if telling.done() and not telling.cancelled() and (error := telling.exception()) is not None:
+            _LOG.debug("A stream ended: %s", error)  # its browser has gone
         if not leaving.done():
             await send({"type": "http.response.body", "body": b""})
-
-    async def _tell(self, tenant: str, session: str | None, send: Any) -> None:
-        known, quiet = "", 0.0
-        try:
-            while not self.is_stopping():
-                now = await WATCH.run(self._look, tenant, session)
-                quiet += OFTEN
-                if now != known or quiet >= _COMMENT:
-                    line = f"data: {now}\n\n" if now != known else ": still here\n\n"
-                    known, quiet = now, 0.0
-                    await send({"type": "http.response.body", "body": line.encode(), "more_body": True})
-                await sleep(OFTEN)
-        except (CancelledError, ConnectionError):
-            pass
-        except FanfoldError as error:
-            _LOG.warning("The store cannot be watched: %s", error)
-
-    def _look(self, tenant: str, session: str | None) -> str:
-        """Something that changes with every record: where a session's log ends, or what the list would show."""
-        store = self.desk.beside
-        if session:
-            stored = store.load(tenant, session, after=_BEYOND, most=1)
-            return write_json({"session": session, "seq": stored.seq, "version": stored.version}).decode()
-        found = store.summaries(tenant)
-        seen = [(one.name, one.seen, one.requests, one.edits, one.messages, one.tokens) for one in found]
-        return write_json({"sessions": len(found), "mark": hash(tuple(sorted(seen)))}).decode()
 
 
 def _read_bundle() -> dict[str, bytes]:

@@ -51,30 +51,49 @@ export async function download(event) {
   link.click();
 }
 
+const OLD = " What you see here may be old.";
+const GONE = "The inspector does not answer any more: it was stopped, or cannot be reached." + OLD;
+const CLOSED = "The inspector was started anew and does not know this page. Open the link that it prints." + OLD;
+const CUT = "The inspector answers, but does not tell what changes: something on the way ends its stream." + OLD;
+const RETRY = 2000; // milliseconds
+
+// What is heard of a stream. Only an event shows that the page can follow: headers come from a stream that fails, too.
+function hearing(heard, failed) {
+  return {
+    message: () => { failed(""); heard(); },
+    failed: (data) => failed("This page cannot follow what happens. " + JSON.parse(data).error + OLD),
+  };
+}
+
 // In a frame: as an EventSource does it, with a header.
 async function listen(path, heard, failed, stop) {
   while (!stop.signal.aborted) {
     const answer = await fetch(path, { headers: own(), signal: stop.signal }).catch(() => null);
     if (stop.signal.aborted) return;
-    failed(!answer ? GONE : answer.ok ? "" : CLOSED);
-    if (answer && !answer.ok) return;
-    await (answer ? hear(answer.body.pipeThrough(new TextDecoderStream()).getReader(), heard).catch(() => {}) : null);
+    if (!answer) failed(GONE);
+    else if (!answer.ok) return failed(CLOSED);
+    else if (!(await hear(answer.body, hearing(heard, failed))) && !stop.signal.aborted) failed(CUT);
     await new Promise((go) => setTimeout(go, 1000));
   }
 }
 
-async function hear(reader, heard) {
-  let text = "";
-  for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
-    const events = (text + piece.value).split("\n\n");
-    text = events.pop();
-    if (events.some((one) => one.startsWith("data:"))) heard();
+// Whether anything was told before the stream ended.
+async function hear(body, events) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "", any = false;
+  for (let piece = await reader.read(); !piece.done; piece = await reader.read().catch(() => ({ done: true }))) {
+    const whole = (text + piece.value).split("\n\n");
+    text = whole.pop();
+    for (const event of whole) any = pass(event, events) || any;
   }
+  return any;
 }
 
-const GONE = "The inspector does not answer any more: it was stopped, or cannot be reached. What you see here may be old.";
-const CLOSED = "The inspector was started anew and does not know this page. Open the link that it prints. What you see here may be old.";
-const RETRY = 2000; // milliseconds
+function pass(event, events) {
+  const told = /^(?:event: (\w+)\n)?data: (.*)$/.exec(event);
+  if (told) events[told[1] || "message"](told[2]);
+  return Boolean(told);
+}
 
 // The first event comes at once: what changed before the stream began is seen as well.
 function open(path, heard, failed) {
@@ -83,15 +102,23 @@ function open(path, heard, failed) {
     listen(path, heard, failed, stop);
     return () => stop.abort();
   }
-  let source = null, stopped = false;
+  const events = hearing(heard, failed);
+  let source = null, stopped = false, any = false;
+  const answers = (told) => {
+    if (stopped) return;
+    if (!told) failed(CUT);
+    if (source.readyState === 2) setTimeout(begin, RETRY);
+  };
   const begin = () => {
     if (stopped) return;
     source = new EventSource(path);
-    source.onopen = () => failed("");
-    source.onmessage = heard;
+    for (const name of Object.keys(events)) source.addEventListener(name, (event) => { any = true; events[name](event.data); });
     // A source that was refused tries no more, and does not say why: another question does.
-    source.onerror = () => ask("about").then(() => { if (source.readyState === 2) setTimeout(begin, RETRY); },
-      (error) => { if (!stopped) failed(error.status === 401 ? CLOSED : GONE); });
+    source.onerror = () => {
+      const told = any;
+      any = false;
+      ask("about").then(() => answers(told), (error) => { if (!stopped) failed(error.status === 401 ? CLOSED : GONE); });
+    };
   };
   begin();
   return () => { stopped = true; source.close(); };
