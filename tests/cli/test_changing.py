@@ -69,6 +69,7 @@ def test_one_message_is_brought_back_by_its_id_and_what_was_hidden_with_it_is_no
     assert " is hidden by e2 " in run("why", "run", "o1").out
     tried = run("undo", "run", "o1", "--dry-run").out
     assert tried.startswith("e2, e1 would be undone: ")
+    assert "The message would come back; what was hidden with it would stay hidden. " in tried
     assert tried.endswith(" Nothing was changed.\n")
     assert " is hidden by e2 " in run("why", "run", "o1").out
     made, told = run("undo", "run", "o1").out.splitlines()

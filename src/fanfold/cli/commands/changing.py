@@ -103,7 +103,9 @@ def undo(chat: fanfold.Session, what: str | None, through: bool, dry_run: bool, 
         told = chat.preview("undo", what, through=through)
         tokens = f"{told.before:,} → {told.after:,} tokens"
         names = ", ".join(one.edit.edit for one in told.decisions if isinstance(one.edit, Undo))
-        lines = (f"{names} would be undone: {tokens}.", _ahead(told), "Nothing was changed.")
+        again = any(not isinstance(one.edit, Undo) for one in told.decisions)
+        rest = "The message would come back; what was hidden with it would stay hidden." if again else ""
+        lines = (f"{names} would be undone: {tokens}.", rest, _ahead(told), "Nothing was changed.")
         said = {"decisions": told.decisions, "before": told.before, "after": told.after, "dry_run": True}
         say(said, " ".join(filter(None, lines)), as_json)
         return
