@@ -124,3 +124,13 @@ def test_lines_of_an_erased_output_leave_a_search_that_is_open() -> None:
         row = next(row for row in chat.view().rows if "disk 2 " in str((row.was or row.messages[0]).results))
         chat.erase(row.id, "asked for")
         sight.get_by_text("No line was found.").wait_for()
+
+
+def test_what_was_erased_meanwhile_is_not_pinned() -> None:
+    store = Memory()
+    chat = open_worked(store, window=400_000, strategy="auto")
+    row = chat.view().rows[0].id
+    chat.erase(row, "a secret")
+    with Page(store) as page:
+        assert "nothing left to pin" in page.enter().tell("run", "pin", 400, what=row)["error"]
+    assert not chat.view().rows[0].pinned

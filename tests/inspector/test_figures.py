@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,15 +53,48 @@ def test_the_commands_and_the_page_tell_the_same_tokens(
         assert told["after"] == done["after"] == visitor.ask("sessions/run/view")["tokens"]
 
 
-@pytest.mark.parametrize("strategy", ["drop_oldest", "auto"])
-def test_what_a_session_is_reduced_to_is_told_only_by_the_strategy_that_is_played(strategy: str) -> None:
-    store = Memory()
-    with open_worked(store, strategy=strategy) as chat:
-        for number in range(8):
-            chat.say(f"Disk {number} " + "hums and hums " * 300)
+def crowded(store: Any, strategy: Any) -> fanfold.Session:
+    """A session whose next request is reduced first."""
+    chat = open_worked(store, strategy=strategy)
+    for number in range(8):
+        chat.say(f"Disk {number} " + "hums and hums " * 300)
+    return chat
+
+
+@pytest.mark.parametrize("strategy", ["drop_oldest", "auto", "elide+digest"])
+def test_to_what_a_session_is_reduced_is_told_by_its_own_strategy(tmp_path: Path, strategy: str) -> None:
+    agent = crowded(SQLite(tmp_path / "agent.db"), strategy.split("+"))
+    with Page(SQLite(tmp_path / "agent.db")) as page:  # as another process looks at it
+        told = page.enter().tell("run", "note", name="plan", text="look on")
+    assert told["due"]
+    agent.refresh()
+    agent.request(max_tokens=500)
+    assert abs(agent.view().tokens - told["reduced"]) <= 0.05 * told["reduced"], strategy
+
+
+def test_nothing_is_foretold_of_a_strategy_that_asks_a_model(tmp_path: Path) -> None:
+    store = SQLite(tmp_path / "agent.db")
+    asking = {"name": "summarize"}
+    chat = fanfold.open(
+        "run",
+        store=store,
+        model="gpt-5.2",
+        window=9_000,
+        strategy=asking,
+        summarizer=lambda _: "They talked.",
+    )
+    for number in range(8):
+        chat.say(f"Disk {number} " + "hums and hums " * 300)
+    chat.close()
     with Page(store) as page:
         told = page.enter().tell("run", "note", name="plan", text="look on", dry_run=True)
-    assert told["due"], told
-    said = [line for line in told["says"] if "it will be reduced" in line]
-    assert (told["reduced"] is None) == (strategy == "drop_oldest")
-    assert ["(by the default strategy)" in line for line in said] == [strategy == "auto"]
+    assert (told["due"], told["reduced"]) == (True, None)
+
+
+def test_looking_at_a_change_does_not_bring_the_next_reduction_forward() -> None:
+    store = Memory()
+    chat = open_worked(store)
+    chat._state.aftermath.quiet_until = 8_000  # as after a reduction that brought little
+    with Page(store) as page:
+        page.enter().tell("run", "pin", what=chat.view().rows[0].id, dry_run=True)
+    assert chat._state.aftermath.quiet_until == 8_000

@@ -6,8 +6,9 @@ import pytest
 
 import fanfold
 from fanfold.stores.memory import Memory
+from tests.browser import opened
 from tests.inspector.test_page import looking
-from tests.inspector.world import open_worked
+from tests.inspector.world import TOKEN, Page, open_worked
 
 
 def test_sessions_that_are_called_as_scripts_call_things_are_listed_below_their_parents() -> None:
@@ -46,3 +47,25 @@ def test_a_screen_that_cannot_be_drawn_leaves_the_others_alone() -> None:
         seen.complaints.clear()
         seen.page.get_by_role("link", name="Outputs").click()
         seen.page.get_by_role("heading", name="6 outputs").wait_for()
+
+
+def test_a_link_that_is_opened_again_by_who_came_in_shows_the_page() -> None:
+    store = Memory()
+    open_worked(store).close()
+    with looking(store) as (page, seen):
+        seen.page.goto(f"{page.url}/?token={TOKEN}")
+        seen.page.get_by_role("heading", name="1 session").wait_for()
+
+
+@pytest.mark.parametrize("tenants", [("a",), ("a", "b")])
+def test_an_address_of_another_tenant_leads_to_the_sessions_of_ones_own(tenants: tuple[str, ...]) -> None:
+    store = Memory()
+    with fanfold.open("of-a", store=store, tenant="a", model="gpt-5.2") as chat:
+        chat.say("Hello?")
+    with (
+        Page(store, tokens={TOKEN: tenants}) as page,
+        opened(f"{page.url}/?token={TOKEN}#/t/nope/s/of-a/now") as seen,
+    ):
+        seen.page.get_by_role("link", name="of-a").click()
+        seen.page.get_by_role("heading", name="tokens are in the window").wait_for()
+        assert seen.complaints == []

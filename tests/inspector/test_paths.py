@@ -74,7 +74,7 @@ def test_a_step_forward_is_taken_back_and_can_be_made_again() -> None:
     with Page(store) as page:
         visitor = page.enter()
         visitor.tell("run", "rewind", to=first)
-        assert visitor.tell("run", "forward")["back"] == [["rewind", {"to": first}]]
+        assert visitor.tell("run", "forward")["back"] == [["rewind", {"to": first, "since": last}]]
         visitor.tell("run", "rewind", to=first)
         assert visitor.ask("sessions/run")["ahead"] == last
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 import fanfold
 from fanfold.core.message import text_of
+from fanfold.core.record import is_visible
 from fanfold.stores.memory import Memory
 from fanfold.testing import replied, response
 from tests.inspector.world import Page, open_worked
@@ -96,3 +99,25 @@ def test_a_request_and_its_difference_are_counted_in_the_same_way() -> None:
         told = visitor.ask("sessions/run/requests/3")
         shown = visitor.ask("sessions/run/view?request=3")["tokens"]
         assert (told["tokens"], told["diff"]["after"]) == (shown, shown)
+
+
+def test_the_log_is_read_once_for_all_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = list[object]()
+
+    def count(record: object) -> bool:
+        seen.append(record)
+        return is_visible(record)
+
+    chat = fanfold.open("long", model="gpt-5.2", window=400_000)
+    for number in range(60):
+        chat.say(f"Question {number}")
+        counted = chat.request(max_tokens=500).sent.tokens
+        chat.receive(response(replied("Yes."), prompt=counted))
+    monkeypatch.setattr("fanfold.session.cache.is_visible", count)
+    for number in range(60):
+        chat.cache(number)
+    chat.note("plan", "look on")
+    chat.say("And now?")
+    chat.request(max_tokens=500)
+    assert chat.cache(60).broken is None
+    assert len(seen) <= len(chat._state.log.records)

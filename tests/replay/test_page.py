@@ -15,6 +15,7 @@ from fanfold.replay.page import About, headline, page
 from fanfold.replay.page.frontier import unbeaten
 from fanfold.replay.page.plot import ticks
 from fanfold.replay.page.summary import MEANING
+from fanfold.replay.page.tables import LOST, SPENT, TRAIL
 from fanfold.replay.report import HEAD
 from fanfold.testing import called, replied, returned, said
 from tests.browser import opened
@@ -217,3 +218,11 @@ def test_both_tables_fit_a_phone_without_being_scrolled(played: list[Played], tm
             assert box.evaluate("one => one.scrollHeight <= one.clientHeight"), place
         cell = seen.page.locator("#trail td").first
         assert cell.evaluate("one => getComputedStyle(one, '::before').content") == f'"{KINDS[0]}"'
+
+
+def test_every_column_of_the_other_tables_says_what_it_means(played: list[Played]) -> None:
+    assert tuple(TRAIL) == (*KINDS, "mean")
+    text = page(played, totals(played), 2_500)
+    for meanings in (TRAIL, SPENT, LOST):
+        for name, says in meanings.items():
+            assert f'title="{escape(says)}">{escape(name)}</th>' in text

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from asyncio import FIRST_COMPLETED, create_task, wait
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from importlib.resources import files
 from logging import getLogger
 from typing import Any
@@ -21,6 +22,7 @@ from fanfold.inspector.answer import (
     NOBODY,
     NOTEBOOK,
     Denied,
+    Headers,
     HttpAnswer,
     HttpDownload,
     answer_json,
@@ -123,8 +125,18 @@ class Inspector:
         # The page itself comes with the cookie, and no redirect: a browser that followed a link from another program
         # would not send a strict cookie with that.
         entering = name == "index.html" and method == "GET" and query.get("token")
-        cookie = self.access.enter(query["token"], secure=scope["scheme"] == "https") if entering else []
+        cookie = self._enter(scope, query["token"]) if entering else []
         return HttpAnswer(200, self._files[name], _media(name), cookie)
+
+    def _enter(self, scope: dict[str, Any], token: str) -> Headers:
+        """The cookie that a token becomes; none where a link is opened again by who came in by it."""
+        try:
+            return self.access.enter(token, secure=scope["scheme"] == "https")
+        except Denied as used:
+            with suppress(Denied):
+                self.access.find(scope["headers"])
+                return []
+            raise used
 
     async def _answer_api(
         self, scope: dict[str, Any], receive: Any, query: dict[str, str]

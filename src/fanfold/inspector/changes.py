@@ -64,6 +64,11 @@ def change(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """Make a change, or tell what it would do; either way in the same words."""
     action, dry = ACTIONS[asked.verb], bool(asked.body.get("dry_run"))
     given, head = action.takes(asked), seat.chat.head
+    if (since := asked.body.get("since")) and since != head:
+        raise BadInput(
+            "The conversation went on since, so this cannot simply be taken back. Go forward again under "
+            "“Now”, or back to a message: either says first what is left out then."
+        )
     action.check(seat, given)
     told = seat.preview(asked.verb, **given)
     stops = bool(told.problem) and not seat.chat.preview().problem
@@ -131,6 +136,13 @@ def _check_redo(seat: Seat, given: Arguments) -> None:
         raise BadInput(
             f"{given['edit']} was brought into effect again meanwhile: it hides the same as before."
         )
+
+
+def _check_pin(seat: Seat, given: Arguments) -> None:
+    """What another tab erased is not pinned: its stub would stay for good."""
+    row = seat.chat.view().row(given["what"])
+    if row is not None and row.kind == "entry" and seat.is_erased(row.id):
+        raise BadInput("This message was erased: there is nothing left to pin.")
 
 
 def _check_owner(seat: Seat, given: Arguments) -> None:
@@ -273,11 +285,15 @@ def _unpin_made(seat: Seat, made: Made) -> list[Step]:
 
 
 def _go_back(seat: Seat, made: Made) -> list[Step]:
-    """To where the session stood: that is behind it now, or on another path."""
+    """To where the session stood: that is behind it now, or on another path.
+
+    `since` says from where: it is refused where somebody went on meanwhile, who would lose that.
+    """
     if made.head is None or made.head == seat.chat.head:
         return []
     why = seat.chat.why(made.head)
-    return [("rewind" if why.visible or why.shown_by is not None else "forward", {"to": made.head})]
+    verb = "rewind" if why.visible or why.shown_by is not None else "forward"
+    return [(verb, {"to": made.head, "since": str(seat.chat.head)})]
 
 
 ACTIONS: Mapping[str, Action] = {
@@ -299,6 +315,7 @@ ACTIONS: Mapping[str, Action] = {
     ),
     "pin": Action(
         takes=lambda asked: {"what": _text(asked, "what")},
+        check=_check_pin,
         says=_say_pin,
         back=_unpin_made,
     ),

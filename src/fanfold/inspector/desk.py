@@ -20,7 +20,14 @@ from fanfold.session.cache import CacheUse
 from fanfold.session.preview import Preview
 from fanfold.session.session import Session
 from fanfold.session.state import State
-from fanfold.session.stored import StoredSessions, calls_of, count_erasures, earlier_bodies, opening_of
+from fanfold.session.stored import (
+    StoredSessions,
+    asks_or_is_unknown,
+    calls_of,
+    count_erasures,
+    earlier_bodies,
+    opening_of,
+)
 from fanfold.stores.store import Store, Tenant
 
 T = TypeVar("T")
@@ -97,13 +104,14 @@ class Seat:
         return self.state is not None
 
     def preview(self, verb: str | None = None, *args: Any, **kwargs: Any) -> Preview:
-        """What a change would do, or nothing.
-
-        A session that was opened beside is played with the default, so another strategy's figure is not known here.
-        """
+        """What a change would do, or nothing. What a reduction leaves is told only where the strategy is known here."""
         told = self.chat.preview(verb, *args, **kwargs)
-        named = [one if isinstance(one, str) else one.get("name") for one in opening_of(self.chat).strategy]
-        return told if self.live or named in ([], ["auto"]) else replace(told, reduced=None)
+        return replace(told, reduced=None) if self._is_guess else told
+
+    @property
+    def _is_guess(self) -> bool:
+        """Whether another strategy reduces this session than the one that is played here."""
+        return not self.live and asks_or_is_unknown(opening_of(self.chat))
 
     @property
     def calls(self) -> dict[str, Call]:

@@ -47,8 +47,8 @@ from fanfold.text.json_text import to_json
 _PAGE = 200
 _MOST_PAGE = 2_000
 _LINES = 500
-_WIDEST = 4_000
-"""Bytes of a line of an output; a longer one is cut."""
+_WIDEST, _WIDEST_WHOLE = 4_000, 4 << 20
+"""Characters of a line; a longer one is cut. So many come where one line is asked for."""
 _MOST_LINES = 200
 """Lines of a ledger."""
 _QUOTE = 400
@@ -409,9 +409,19 @@ def request(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "diff": _difference(seat, written.number) if written.number else None,
         "total": len(lines),
         "offset": start,
-        "lines": [line[:_WIDEST] for line in lines[start : start + most]],
+        **_cut_lines(lines[start : start + most], _widest(asked)),
         "edits_before": [_edit(each) for each in chat.edits() if each.decision.id in one.edits],
     }
+
+
+def _widest(asked: Inquiry) -> int:
+    return max(1, asked.number("widest", _WIDEST, _WIDEST_WHOLE))
+
+
+def _cut_lines(lines: Sequence[str], widest: int) -> dict[str, Any]:
+    """Lines, none longer than that; `cut` says which of them go on."""
+    cut = [at for at, line in enumerate(lines) if len(line) > widest]
+    return {"lines": [line[:widest] for line in lines], "cut": cut}
 
 
 def _request_number(asked: Inquiry) -> int:
@@ -481,9 +491,10 @@ def output(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     told = {"ref": found.ref, "media": found.media, "size": found.size, "total": found.line_count}
     if found.media in PICTURES and found.size <= MOST_PICTURE:
         data = b64encode(found.bytes()).decode()
-        return {**told, "offset": start, "lines": [], "src": f"data:{found.media};base64,{data}"}
-    lines = found.lines(start, most, longest=_WIDEST) if found.is_text else []
-    return {**told, "offset": start, "lines": lines, "src": None}
+        return {**told, "offset": start, "lines": [], "cut": [], "src": f"data:{found.media};base64,{data}"}
+    widest = _widest(asked)
+    lines = found.lines(start, most, longest=widest + 1) if found.is_text else []
+    return {**told, "offset": start, **_cut_lines(lines, widest), "src": None}
 
 
 def ledger(seat: Seat, asked: Inquiry) -> Any:

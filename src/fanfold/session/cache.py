@@ -7,9 +7,11 @@ broke it is the first difference; where there is none, it is time, or the provid
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import msgspec
 from msgspec.structs import replace
@@ -216,7 +218,7 @@ def _compare(state: State, last: Sent, now: Sent) -> tuple[int, int, Break | Non
         return 0, min(last.tokens, now.tokens), found
     if last.loaded != now.loaded and (found := _loading_break(state, last, now)):
         return 0, min(last.tokens, now.tokens), found
-    if last.params == now.params and not any(_changes(log, last.version, now.version)):
+    if last.params == now.params and not _changes(log, last.version, now.version):
         # Nothing but new messages: the rows of the last request are the first of this one.
         return last.tokens - _context_tokens(state, last), 0, None
     one, two = (show(log, sent.tip, sent.version, state.gauge) for sent in (last, now))
@@ -247,14 +249,53 @@ def _tokens(rows: Sequence[Row], sent: set[Any]) -> int:
     return sum(row.tokens for row in rows if row.weight.digest in sent)
 
 
-def _changes(log: Log, first: int, last: int) -> Iterator[Record]:
+class _Changes:
+    """What changed the view of one log, but for new messages, with the version that each made.
+
+    A time line asks between any two requests: reading the whole log for each would make it quadratic.
+    """
+
+    def __init__(self) -> None:
+        self._count, self._version = 0, 0
+        self._ends: tuple[Record, ...] = ()
+        self._versions: list[int] = []
+        self._records: list[Record] = []
+
+    def goes_on(self, records: Sequence[Record]) -> bool:
+        """Whether this was read from the beginning of these records, and nothing of that was rewritten."""
+        if not self._count:
+            return True
+        ends = (records[0], records[self._count - 1]) if self._count <= len(records) else ()
+        return len(ends) == 2 and all(one is two for one, two in zip(ends, self._ends, strict=True))
+
+    def read_on(self, records: Sequence[Record]) -> None:
+        """Read what is new."""
+        new = records[self._count :]
+        self._count = len(records)
+        self._ends = (records[0], records[-1]) if records else ()
+        for record in new:
+            if not is_visible(record):
+                continue
+            self._version += 1
+            if not (isinstance(record, Move) and record.how == "append"):
+                self._versions.append(self._version)
+                self._records.append(record)
+
+    def between(self, first: int, last: int) -> Sequence[Record]:
+        """What came after one version, up to another."""
+        return self._records[bisect_right(self._versions, first) : bisect_right(self._versions, last)]
+
+
+_KNOWN: WeakKeyDictionary[Log, _Changes] = WeakKeyDictionary()
+
+
+def _changes(log: Log, first: int, last: int) -> Sequence[Record]:
     """What changed the view between two versions, but for new messages."""
-    version = 0
-    for record in log.records:
-        version += is_visible(record)
-        said = isinstance(record, Move) and record.how == "append"
-        if is_visible(record) and not said and first < version <= last:
-            yield record
+    known = _KNOWN.get(log)
+    if known is None or not known.goes_on(log.records):
+        known = _KNOWN[log] = _Changes()
+    known.read_on(log.records)
+    return known.between(first, last)
 
 
 def _erased_between(log: Log, first: int, last: int) -> set[str]:

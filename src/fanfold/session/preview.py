@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -150,10 +151,10 @@ def preview(state: State, change: str | None, *args: Any, **kwargs: Any) -> Prev
 
     state.check_open()
     with state.lock:
-        learned, stuck = state.learned, state.aftermath.stuck
+        learned, aftermath = state.learned, copy(state.aftermath)
         with suppress(_Tried):
             state.unit(attempt)
-        state.learned, state.aftermath.stuck = learned, stuck  # what changed them was taken back
+        state.learned, state.aftermath = learned, aftermath  # what changed them was taken back
     return found[0]
 
 

@@ -341,9 +341,8 @@ def record(state: State, request: Request, written: Written) -> Sent:
     seal = digest(rows, frame.encode(), canonical(allowed.params), (request.context or "").encode())
     last = state.log.sent[-1] if state.log.sent else None
     if last is not None and (last.digest, last.tip, last.version) == (seal, view.tip, view.version):
-        if any(
-            map(is_visible, state.keeping.ask_anew())
-        ):  # nothing is written, so nothing else tells that a message was erased meanwhile
+        # Nothing is written here, so nothing else tells that a message was erased meanwhile.
+        if any(map(is_visible, state.keeping.ask_anew())):
             raise Moved("Somebody else wrote to this session since its last request was made.")
         return last
     losing = state.judged.hashed.losing if view.rows is allowed.rows else view.rows

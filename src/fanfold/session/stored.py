@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from fanfold.config.choice import remembered_options
-from fanfold.config.options import Options
+from fanfold.config.naming import ASKING
+from fanfold.config.options import Options, value_of
 from fanfold.core.edit import RECALL
-from fanfold.core.errors import NotFound
+from fanfold.core.errors import BadInput, NotFound
 from fanfold.core.message import Call, Message, text_of
 from fanfold.core.record import Erased, Frame, Move, Opened, Record, Sent
 from fanfold.core.view import Row, View
@@ -61,9 +62,14 @@ class StoredSessions:
     def open(self, name: str) -> Session:
         """The session as its agent left it: what it was opened with is remembered, else told by what was recorded.
 
-        What the command is told is not remembered: the agent goes on as before.
+        What the command is told is not remembered: the agent goes on as before. It has the agent's strategy, to
+        foretell what a request reduces; a function of the agent's own is not known here, and counts as the default.
         """
-        return open_aside(name, **self.options(self.records(name)))
+        records = self.records(name)
+        options = self.options(records)
+        if not asks_or_is_unknown(last_opening(records)):
+            options["strategy"] = None
+        return open_aside(name, **options)
 
     def options(self, records: list[Record]) -> dict[str, Any]:
         """What the command is told, and what records tell where nothing is remembered: earlier releases wrote less."""
@@ -93,6 +99,18 @@ class StoredSessions:
         """The message of an entry."""
         entry = self.store.entry(self.tenant, id)
         return entry.message if entry else None
+
+
+def asks_or_is_unknown(last: Opened | None) -> bool:
+    """Whether what a session's strategy does cannot be foretold here: it asks a model, or is of a plug-in elsewhere."""
+    names = list(last.strategy) if last is not None else []
+    if any((one if isinstance(one, str) else one.get("name")) in ASKING for one in names):
+        return True
+    try:
+        value_of("strategy", names or None)
+    except BadInput:
+        return True
+    return False
 
 
 def last_opening(records: list[Record]) -> Opened | None:

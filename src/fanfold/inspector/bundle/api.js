@@ -3,7 +3,7 @@ const ROOT = "/inspector/api/";
 export const place = { tenant: "", visitor: "" };
 
 function address(path, query, tenant = place.tenant) {
-  const told = { ...query, ...(tenant ? { tenant } : {}) };
+  const told = { ...(tenant ? { tenant } : {}), ...query };
   // A browser takes . and .. for folders: a session that is called so is named behind the ?.
   const folder = /^sessions\/(\.\.?)(?=\/|$)/.exec(path);
   if (folder) {

@@ -76,10 +76,14 @@ function Page() {
       return now;
     });
     window.addEventListener("hashchange", moved);
-    ENTERED.then(() => ask("about")).then((told) => {
-      place.tenant = place.tenant || told.tenants[0];
+    ENTERED.then(() => ask("about", { tenant: "" })).then((told) => {
+      const known = told.tenants.includes(place.tenant);
       place.several = told.tenants.length > 1;
-      if (place.several && !/^#\/t\//.test(location.hash)) history.replaceState(null, "", home() + location.hash.replace(/^#\/?/, ""));
+      const named = /^#\/t\//.test(location.hash);
+      if (!known) place.tenant = told.tenants[0];
+      if (!known && named) history.replaceState(null, "", home()); // an address of a tenant that this token does not name
+      else if (place.several && !named) history.replaceState(null, "", home() + location.hash.replace(/^#\/?/, ""));
+      if (!known && named) setAt(readAddress());
       setAbout(told);
     }, (failed) => setError(failed.message));
     return () => window.removeEventListener("hashchange", moved);
@@ -129,7 +133,7 @@ function Page() {
     <main id="main" tabindex="-1"><${Guard} place=${location.hash}><${Screen} key=${place.tenant} at=${at} /><//></main>
     ${proposal?.here === here ? html`<${Proposal} proposal=${proposal} close=${() => propose(null)} done=${done} />` : null}
     <div aria-live="polite">${toast?.here === here ? html`<div class="toast" role="status"><span>${plain(toast.failed || toast.did)}</span>
-      <span class="buttons">${toast.back ? html`<button onClick=${takeBack}>Undo</button>` : null}
+      <span class="buttons">${toast.back?.length ? html`<button onClick=${takeBack}>Undo</button>` : null}
       <button onClick=${() => setToast(null)} aria-label="Close this message">✕</button></span></div>` : null}</div>
   <//>`;
 }

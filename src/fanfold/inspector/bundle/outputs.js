@@ -1,7 +1,7 @@
 // Outputs: whole, by lines, and searched. Only the lines that can be seen are fetched.
 import { html, useState } from "./vendor/htm-preact.js";
 import { ask, session } from "./api.js";
-import { LongList, Wait, bytes, many, number, plain, to, useAsk } from "./parts.js";
+import { Line, LongList, WIDEST, Wait, asLines, bytes, many, number, plain, to, useAsk } from "./parts.js";
 
 export function Outputs({ name, chosen }) {
   const asked = useAsk(session(name, "outputs"));
@@ -40,11 +40,13 @@ function One({ name, id }) {
   const asked = useAsk(session(name, "outputs/" + encodeURIComponent(id)), { limit: 1 });
   if (!asked.value) return html`<section><${Wait} of=${asked} /></section>`;
   const one = asked.value;
-  const fetchPage = (offset, limit) => ask(session(name, "outputs/" + encodeURIComponent(id)), { offset: offset + 1, limit }).then((found) => found.lines);
+  const read = (query) => ask(session(name, "outputs/" + encodeURIComponent(id)), query);
+  const fetchPage = (offset, limit) => read({ offset: offset + 1, limit }).then(asLines);
+  const readWhole = (at) => read({ offset: at + 1, limit: 1, widest: WIDEST }).then((found) => found.lines[0]);
+  const line = (value, at) => html`<${Line} line=${value} at=${at} total=${one.total} readWhole=${readWhole} />`;
   return html`<section class="lines" aria-label=${"Output " + id}><h2>${id}: ${bytes(one.size)}, ${many(one.total, "line")}</h2>
     ${one.src ? html`<div class="message"><img src=${one.src} alt=${"Output " + id} /></div>` : one.lines.length
-      ? html`<${LongList} name=${"Lines of " + id} total=${one.total} high=${20} mark=${id} fetchPage=${fetchPage} row=${(line,
-        at) => html`<div class="line"><b style=${{ minWidth: String(one.total).length + "ch" }}>${at + 1}</b><span>${plain(line)}</span></div>`} />`
+      ? html`<${LongList} name=${"Lines of " + id} total=${one.total} high=${20} mark=${id} fetchPage=${fetchPage} row=${line} />`
           : html`<p class="remark">It is ${one.media} and cannot be read as lines.</p>`}
   </section>`;
 }

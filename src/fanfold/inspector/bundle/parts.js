@@ -40,7 +40,8 @@ function visible(sign) {
 }
 export const plain = (text) => text.replace(CONTROLS, visible);
 
-export function useAsk(path, query = {}) {
+// An answer of the server; it is asked for again whenever the session has changed, or another beat is given.
+export function useAsk(path, query = {}, beat = 0) {
   const { tick } = useContext(Live);
   const [state, set] = useState({ value: null, error: null, path: "" });
   const key = path + JSON.stringify(query);
@@ -63,7 +64,7 @@ export function useAsk(path, query = {}) {
     if (work.current.key !== key) work.current = { key, busy: false, again: false };
     if (work.current.busy) work.current.again = true;
     else run();
-  }, [key, tick]);
+  }, [key, tick, beat]);
   useEffect(() => () => { work.current = {}; }, []);
   return state.path === key ? state : { value: null, error: null, path: key };
 }
@@ -183,6 +184,24 @@ export function LongList({ total, high, fetchPage, mark, row, name, empty, chose
   </div>`;
 }
 
+// The lines of a body or an output. One that is cut says so, and is read whole on its own.
+export const asLines = (found) => found.lines.map((text, at) => ({ text, cut: found.cut.includes(at) }));
+
+export function Line({ line, at, total, tone, readWhole }) {
+  const [whole, setWhole] = useState(null);
+  const box = useRef(null);
+  useEffect(() => { if (whole !== null) box.current?.showModal(); }, [whole]);
+  return html`<div class="line ${tone || ""}"><b style=${{ minWidth: String(total).length + "ch" }}>${at + 1}</b>
+    ${line.cut ? html`<button class="quiet cut" onClick=${() => readWhole(at).then(setWhole)}>Line ${at + 1} whole</button>` : null}
+    <span>${plain(line.text)}${line.cut ? " …" : ""}</span>
+    ${whole === null ? null : html`<dialog class="whole" ref=${box} onClose=${() => setWhole(null)} aria-label=${"Line " + (at + 1)}>
+      <pre dir="auto" tabindex="0">${plain(whole)}</pre>
+      <div class="buttons"><button onClick=${() => box.current.close()}>Close</button></div>
+    </dialog>`}
+  </div>`;
+}
+export const WIDEST = 4 << 20; // characters of a line that is read on its own
+
 function Words({ part, name }) {
   const cut = part.length > part.text.length;
   return html`<pre dir="auto" tabindex="0">${plain(part.text)}${cut
@@ -216,7 +235,7 @@ export const Message = ({ message, name }) =>
 export const home = (tenant = place.tenant) => (place.several ? "#/t/" + encodeURIComponent(tenant) + "/" : "#/");
 export const to = (name, ...rest) => home() + "s/" + [name, ...rest].map(encodeURIComponent).join("/");
 
-// A change is proposed first: what it does to tokens, cache and cost. Only then it is made.
+// A change is proposed first: what it does to tokens, cache and cost. Only then it is made; the answer says how it is taken back.
 export function useChange(name) {
   const { propose, tenant } = useContext(Live);
   return (verb, fields, title, button, did) => propose({ tenant, name, here: to(name), verb, fields, title, button, did,

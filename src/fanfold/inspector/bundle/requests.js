@@ -1,7 +1,7 @@
 // One request: its exact body, what differs from the one before, cache and bill.
 import { html } from "./vendor/htm-preact.js";
 import { ask, session } from "./api.js";
-import { LongList, Wait, clock, dollars, hue, label, many, number, plain, to, useAsk } from "./parts.js";
+import { Line, LongList, WIDEST, Wait, asLines, clock, dollars, hue, label, many, number, plain, to, useAsk } from "./parts.js";
 
 export const CAUSES = {
   first: "It was the first request.",
@@ -97,10 +97,11 @@ const Changed = ({ id, row }) => html`<div class="differs">
 </div>`;
 
 function Body({ name, at, one }) {
-  const fetchPage = (offset, limit) => ask(session(name, "requests/" + at), { offset, limit }).then((found) => found.lines);
+  const read = (query) => ask(session(name, "requests/" + at), query);
+  const fetchPage = (offset, limit) => read({ offset, limit }).then(asLines);
+  const readWhole = (n) => read({ offset: n, limit: 1, widest: WIDEST }).then((found) => found.lines[0]);
   const tone = (n) => (n < one.same ? "same" : n && n === one.same ? "edge" : "");
-  const wide = { minWidth: String(one.total).length + "ch" };
-  const line = (text, n) => html`<div class="line ${tone(n)}"><b style=${wide}>${n + 1}</b><span>${plain(text)}</span></div>`;
+  const line = (value, n) => html`<${Line} line=${value} at=${n} total=${one.total} tone=${tone(n)} readWhole=${readWhole} />`;
   return html`<section class="lines"><h2>The body, ${many(one.total, "line")}</h2>
     ${one.same ? html`<p class="remark">${many(one.same, "line")} at the beginning ${one.same === 1 ? "is" : "are"} as in the request before,
       and can be read from the cache; they are dimmed.</p>` : null}

@@ -1,34 +1,34 @@
 // Try a policy: this session replayed as it was, as it might have been, and with everything sent.
 import { html, useContext, useEffect, useState } from "./vendor/htm-preact.js";
-import { ask, session, tell } from "./api.js";
-import { Bar, Live, Wait, dollars, many, number, percent, plain } from "./parts.js";
+import { session, tell } from "./api.js";
+import { Bar, Live, Wait, dollars, many, number, percent, plain, useAsk } from "./parts.js";
 
 const HUES = { now: "hue1", tried: "hue4", everything: "hue0" };
 const NAMES = { now: "As it is now", tried: "What you try", everything: "Everything sent" };
 const about = (one) => (one.strategy === "none" ? "nothing left out" : one.strategy + (one.thrift === null ? "" : ", thrift " + one.thrift)) + ", window "
   + number(one.window);
 
+// The trials of a session; while one runs, it is looked at again and again.
 function useTrials(name) {
-  const { tick } = useContext(Live);
-  const [told, set] = useState(null);
   const [beat, setBeat] = useState(0);
-  const running = told?.trials[0]?.running;
-  useEffect(() => { let gone = false; ask(session(name, "trials")).then((found) => gone || set(found), () => {}); return () => { gone = true; }; },
-    [name, tick, beat]);
+  const asked = useAsk(session(name, "trials"), {}, beat);
+  const running = asked.value?.trials[0]?.running;
+  const again = () => setBeat((n) => n + 1);
   useEffect(() => {
     if (!running) return undefined;
-    const timer = setInterval(() => setBeat((n) => n + 1), 400);
+    const timer = setInterval(again, 400);
     return () => clearInterval(timer);
   }, [running]);
-  return [told, () => setBeat((n) => n + 1)];
+  return [asked, again];
 }
 
 export function Try({ name }) {
   const { tenant } = useContext(Live);
-  const [told, again] = useTrials(name);
+  const [asked, again] = useTrials(name);
+  const told = asked.value;
   const [fields, setFields] = useState({});
   const [error, setError] = useState("");
-  if (!told) return html`<${Wait} of=${{}} />`;
+  if (!told) return html`<${Wait} of=${asked} />`;
   const now = told.now;
   const value = (key) => fields[key] ?? (key === "thrift" ? now.thrift ?? "" : now[key]);
   const put = (key) => (event) => setFields({ ...fields, [key]: event.target.value });

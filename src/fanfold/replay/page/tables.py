@@ -10,15 +10,52 @@ from fanfold.replay.score import Score
 from fanfold.replay.spending import Expense
 from fanfold.replay.trail import KINDS
 
+TRAIL = {
+    "person's words": "The beginning of every message by a person.",
+    "plan": "The items of the newest plan or to-do list.",
+    "files edited": "The files that were created or changed.",
+    "newest change": "The first lines of the newest change of each file.",
+    "commands run": "The commands that were run.",
+    "outcome of checks": "The count of the newest test, build, lint and type check.",
+    "failures": "The error line of each call that failed.",
+    "said": "The first sentence of each thing that the agent said.",
+    "files read": "The files that were read.",
+    "mean": "The mean of the kinds.",
+}
+"""What the columns of the trail mean."""
+SPENT = {
+    "cost": "Token equivalents that it cost in all requests: an uncached token counts 1.25, a cached one 0.1.",
+    "tokens": "Its tokens in one request.",
+    "requests": "The requests in which it was sent.",
+    "eliding it saves": "What it would have saved to leave it out after its first request.",
+    "what": "A message, an output, or the system prompt with its tools.",
+}
+"""What the columns of the dearest things mean."""
+LOST = {
+    "call": "The number of the call of the model.",
+    "needed": "A name that the call used, and that the request did not have any more.",
+    "by": "Which tool was called with it.",
+    "had stood in": "Where it had stood before it was left out.",
+}
+"""What the columns of the losses mean."""
+
+
+def _head(meanings: Mapping[str, str], *before: str) -> str:
+    """The head of a table: every column says what it means to whoever points at it."""
+    named = "".join(
+        f'<th scope=col title="{escape(says)}">{escape(name)}</th>' for name, says in meanings.items()
+    )
+    return (
+        f"<thead><tr>{''.join(f'<th scope=col>{escape(name)}</th>' for name in before)}{named}</tr></thead>"
+    )
+
 
 def trail_table(scores: Mapping[str, Score], hues: Mapping[str, str]) -> str:
     """One row a policy, one column a kind; nothing if no call had to be reduced."""
     if all(score.trail.mean is None for score in scores.values()):
         return "<p>No request had to be reduced.</p>"
-    head = "".join(f"<th scope=col>{escape(kind)}</th>" for kind in ("", *KINDS, "mean"))
     rows = "".join(_trail_row(name, score, hues[name]) for name, score in scores.items())
-    top = f"<thead><tr>{head}</tr></thead>"
-    return f"<div class=wide><table class=trail>{top}<tbody>{rows}</tbody></table></div>"
+    return f"<div class=wide><table class=trail>{_head(TRAIL, '')}<tbody>{rows}</tbody></table></div>"
 
 
 def _trail_row(name: str, score: Score, hue: str) -> str:
@@ -55,8 +92,7 @@ def _dearest(played: Sequence[Played], policy: str, hue: str) -> str:
     rows = "".join(_spent_row(spent) for spent in things)
     return (
         f'<details class="{hue}"><summary><i></i>{escape(policy)} <small>{share}</small></summary><div class=wide>'
-        "<table class=lost><tr><th>cost</th><th>tokens</th><th>requests</th><th>eliding it saves</th><th>what</th></tr>"
-        f"{rows}</table></div></details>"
+        f"<table class=lost>{_head(SPENT)}<tbody>{rows}</tbody></table></div></details>"
     )
 
 
@@ -82,8 +118,7 @@ def _list(one: Played, hue: str) -> str:
     head = f"<i></i>{escape(one.policy)} <b>{escape(one.conversation)}</b> <small>{gone}</small>"
     return (
         f'<details class="{hue}"><summary>{head}</summary>'
-        f"<div class=wide><table class=lost><tr><th>call</th><th>needed</th><th>by</th><th>had stood in</th></tr>"
-        f"{rows}</table></div>{rest}</details>"
+        f"<div class=wide><table class=lost>{_head(LOST)}<tbody>{rows}</tbody></table></div>{rest}</details>"
     )
 
 
