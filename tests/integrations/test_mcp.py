@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -213,6 +216,41 @@ def test_a_stored_session_is_served_over_standard_input_and_output(tmp_path: Pat
     started = StdioServerParameters(command=sys.executable, args=arguments)
     text = asyncio.run(asked(started, "tool_output_cache_grep", {"ref_id": "o1", "pattern": "line 9999$"}))
     assert text == "9999:line 9999\n[o1: 1 hits in 100,000 lines]"
+
+
+@pytest.mark.parametrize(("asked_for", "known"), [("2024-11-05", True), ("1999-01-01", False)])
+def test_a_client_of_another_version_of_the_protocol_is_served_too(
+    asked_for: str, known: bool, tmp_path: Path
+) -> None:
+    """Message by message: a version that is known is spoken, instead of one that is not, the newest."""
+    store = f"sqlite:{tmp_path}/agent.db"
+    with fanfold.open("run-42", window=90_000, store=store) as chat:
+        recorded(chat)
+    client = {"protocolVersion": asked_for, "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}}
+    told: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": client},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/list"},
+        {"id": 3, "method": "tools/call", "params": {"name": "view", "arguments": {}}},
+    ]
+    command = [sys.executable, "-m", "fanfold", "mcp", "run-42", "--store", store, "--write"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as served:
+        assert served.stdin is not None
+        assert served.stdout is not None
+        answers = []
+        for one in told:
+            served.stdin.write(json.dumps({"jsonrpc": "2.0", "params": {}, **one}) + "\n")
+            served.stdin.flush()
+            if "id" in one:
+                answers.append(json.loads(served.stdout.readline())["result"])
+        served.stdin.close()
+        assert served.wait(60) == 0
+    begun, tools, view = answers
+    assert (begun["protocolVersion"] == asked_for) is known
+    assert begun["serverInfo"]["version"] == fanfold.__version__
+    assert begun["capabilities"].keys() == {"tools", "resources"}
+    assert all(re.fullmatch(r"[A-Za-z0-9_.-]{1,128}", tool["name"]) for tool in tools["tools"])
+    assert view["content"][0]["text"].startswith("run-42 @ ")
 
 
 def test_what_another_process_adds_is_seen_at_once(tmp_path: Path) -> None:

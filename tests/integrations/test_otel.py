@@ -266,6 +266,74 @@ def test_a_reply_through_the_gateway_is_a_call(watched: Watched, stream: bool) -
     assert SECRET not in watched.everything()
 
 
+CALL = {
+    "gen_ai.operation.name",
+    "gen_ai.provider.name",
+    "gen_ai.request.model",
+    "gen_ai.response.model",
+    "gen_ai.response.id",
+    "gen_ai.response.finish_reasons",
+    "gen_ai.conversation.id",
+    "gen_ai.usage.input_tokens",
+    "gen_ai.usage.output_tokens",
+    "gen_ai.usage.cache_read.input_tokens",
+    "gen_ai.usage.cache_write.input_tokens",
+    "gen_ai.usage.reasoning.output_tokens",
+    "fanfold.request.tokens",
+}
+"""What is told of a call that fits and goes well; behind the gateway its server, too."""
+
+
+@pytest.mark.parametrize("stream", [None, False, True], ids=["loop", "gateway", "streamed"])
+def test_a_call_has_every_attribute_and_nothing_else(watched: Watched, stream: bool | None) -> None:
+    with Provider([Turn("Hello.")]) as provider:
+        if stream is None:
+            run(provider)
+        else:
+            with Gate(provider.url) as gate:
+                client = OpenAI(base_url=gate.openai_base_url, api_key="any", max_retries=0)
+                said: Any = [{"role": "user", "content": SECRET}]
+                asked: Any = {"model": "gpt-4o", "messages": said, "tools": TOOLS, "stream": stream}
+                told: Any = {"stream_options": {"include_usage": True}} if stream else {}
+                answer = client.chat.completions.create(**asked, **told)
+                if stream:
+                    list(answer)
+    (span,) = watched.spans("chat")
+    assert set(span.attributes or {}) == (CALL if stream is None else CALL | {"server.address"})
+    tokens = watched.points("gen_ai.client.token.usage")
+    assert {point.attributes["gen_ai.token.type"]: point.sum for point in tokens} == {
+        "input": provider.requests[0].tokens,
+        "output": (span.attributes or {})["gen_ai.usage.output_tokens"],
+    }
+    (duration,) = watched.points("gen_ai.client.operation.duration")
+    assert set(duration.attributes) == {
+        "gen_ai.operation.name",
+        "gen_ai.provider.name",
+        "gen_ai.request.model",
+    }
+
+
+def test_a_question_that_is_no_session_of_the_gateway_s_has_no_conversation(watched: Watched) -> None:
+    with Provider([Turn("Hello.")]) as provider, Gate(provider.url) as gate:
+        client = OpenAI(base_url=gate.openai_base_url, api_key="any", max_retries=0)
+        client.chat.completions.create(model="gpt-4o", messages=[{"role": "user", "content": SECRET}])
+    (span,) = watched.spans("chat")
+    assert "gen_ai.conversation.id" not in (span.attributes or {})
+    assert (span.attributes or {})["gen_ai.request.model"] == "gpt-4o"
+
+
+def test_a_session_without_a_loop_tells_its_bills(watched: Watched) -> None:
+    with Provider([Turn("Hello.")]) as provider, fanfold.open("r", model="gpt-4o", tools=TOOLS) as chat:
+        client = OpenAI(base_url=provider.openai_base_url, api_key="any", max_retries=0)
+        chat.say(f"Find {SECRET}.")
+        chat.receive(client.chat.completions.create(**chat.request()))
+    assert watched.spans() == []
+    tokens = watched.points("gen_ai.client.token.usage")
+    assert sum(p.sum for p in tokens if p.attributes["gen_ai.token.type"] == "input") == (
+        provider.requests[0].tokens
+    )
+
+
 def test_a_provider_that_fails_behind_the_gateway_is_told_by_its_status(watched: Watched) -> None:
     with Provider([Fail.server_error(503)]) as provider, Gate(provider.url) as gate:
         body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hello."}], "tools": TOOLS}
