@@ -89,6 +89,8 @@ class _Compared:
         """Where each output stands first."""
         self._volumes: list[_Volume] = []
         """The newest outputs, oldest first."""
+        self._read: set[str] = set()
+        """The outputs in the volumes."""
         self._marked: dict[SaidLine, str] = {}
 
     def follow(self, heard: tuple[ToolWords, ...]) -> None:
@@ -106,8 +108,11 @@ class _Compared:
         left = _READ
         for _, whole in heard[: start - len(heard) - 1 : -1] if start < len(heard) else ():
             text = whole[:_READ]
-            if text and left > 0 and not any(text in one.hashes for one in self._volumes):
+            if left <= 0:
+                break
+            if text and text not in self._read:
                 new[text] = _hashes(text)
+                self._read.add(text)
             left -= len(text)
         if new:
             self._volumes.append(_Volume(new, frozenset().union(*new.values()), sum(map(len, new))))
@@ -117,22 +122,34 @@ class _Compared:
         sizes = accumulate(one.size for one in reversed(self._volumes))
         kept = sum(size < _READ for size in sizes) + 1
         if kept < len(self._volumes):
+            for old in self._volumes[:-kept]:
+                self._read.difference_update(old.hashes)
             del self._volumes[:-kept]
             # What an output had that is too old now may stand in a later one, too.
             self._marked = {line: told for line, told in self._marked.items() if told == line.text}
 
     def mark(self, lines: Sequence[SaidLine]) -> list[str]:
         """These lines with their echoes in marks."""
-        new = {line: list(_rows_in(line.text)) for line in lines if line not in self._marked}
-        first = self._find({row for rows in new.values() for row, _, _ in rows})
+        fresh = list(dict.fromkeys(line for line in lines if line not in self._marked))
+        suspects = {line: list(_rows_in(line.text)) for line in self._suspects(fresh)}
+        first = self._find({row for rows in suspects.values() for row, _, _ in rows})
         told = dict[SaidLine, str]()
-        for line, rows in new.items():
+        for line in fresh:
+            rows = suspects.get(line, ())
             before = self._order.get(line.entry)
             end = len(self._heard) if before is None else before
             told[line] = _marked(line.text, [(at, to) for row, at, to in rows if first.get(row, end) < end])
             if before is not None:  # nothing that is read later stands before it
                 self._marked[line] = told[line]
         return [told[line] if line in told else self._marked[line] for line in lines]
+
+    def _suspects(self, lines: Sequence[SaidLine]) -> Iterator[SaidLine]:
+        """The lines of which some five words in a row stand in an output: quick to tell, and of most lines none do."""
+        plain = [line for line in lines if line.text.isascii()]
+        parts = {line: frozenset(map(hash, _rows(_split(line.text), _WORDS - 1))) for line in plain}
+        asked = frozenset().union(*parts.values())
+        known = frozenset().union(*(asked & volume.all for volume in self._volumes))
+        return (line for line in lines if line not in parts or not known.isdisjoint(parts[line]))
 
     def _find(self, rows: set[Row]) -> dict[Row, int]:
         """The first output that has each of these, as far as there is one."""
@@ -168,9 +185,12 @@ def _rows(words: Sequence[str], size: int, step: int = 1) -> Iterator[Row]:
 def _words(text: str) -> list[str]:
     """The words of an output."""
     said = _MARKUP.sub(" ", text) if "<" in text or "\\" in text else text
-    if not said.isascii():
-        return _ATOM.findall(said.lower())
-    pieces = said.encode("ascii").translate(_SMALL).decode("ascii").split()
+    return _split(said) if said.isascii() else _ATOM.findall(said.lower())
+
+
+def _split(text: str) -> list[str]:
+    """The words of a text in ASCII, as `_ATOM` finds them."""
+    pieces = text.encode("ascii").translate(_SMALL).decode("ascii").split()
     return [word for piece in pieces if (word := piece.strip(_INNER))]
 
 
