@@ -243,12 +243,14 @@ def _mark_echoes(
         if line.entries
     ]
     told = story.echoes.mark([SaidLine(line.text, line.entries[0]) for _, line in said])
+    echoes = [(name, line, text) for (name, line), text in zip(said, told, strict=True) if text != line.text]
+    if not echoes:
+        return found
     alone = {item.entry: item.words.own.strip() for item in story.items if isinstance(item, Asked)}
     other: dict[int, Line | None] = {}
-    for (name, line), text in zip(said, told, strict=True):
+    for name, line, text in echoes:
         # Who sends one sentence and nothing else has made it his own.
-        own = alone.get(line.entries[0]) == line.text.strip() and is_whole(text)
-        if text != line.text and not own:
+        if alone.get(line.entries[0]) != line.text.strip() or not is_whole(text):
             other[id(line)] = (
                 None if name == "rules" else Line(text, "", line.entries, slight=line.slight, origin="tool")
             )
