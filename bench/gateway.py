@@ -197,7 +197,7 @@ def process(what: str, address: str = "") -> Iterator[Served]:
         try:
             while True:
                 try:
-                    socket.create_connection(("127.0.0.1", port)).close()
+                    answers(port)
                     break
                 except OSError:
                     if started.poll() is not None:
@@ -207,6 +207,16 @@ def process(what: str, address: str = "") -> Iterator[Served]:
         finally:
             started.terminate()
             started.wait()
+
+
+def answers(port: int) -> None:
+    """Ask for anything; OSError where nobody answers. One may already listen who is not ready to serve."""
+    connection = HTTPConnection("127.0.0.1", port)
+    try:
+        connection.request("GET", "/healthz")
+        connection.getresponse().read()
+    finally:
+        connection.close()
 
 
 def cpu(pid: int) -> float:
