@@ -52,7 +52,7 @@ def test_sixty_steps(tmp_path):
     play = Play(60, shell, side=find_loops)
     with stage(tmp_path, play) as on:
         assert gemini(on) == "All done."
-        on.check()
+        on.check(cached=0.8)
         assert play.done == 61
 
 
@@ -67,3 +67,19 @@ def test_what_goes_wrong_is_got_over(tmp_path):
         assert gemini(on) == "All done."
         on.check()
         assert len(play.recalled) == 1
+
+
+@pytest.mark.parametrize("after", [0, 2])
+def test_a_cut_stream_is_no_worse_than_without_the_gateway(tmp_path, after):
+    """gemini-cli itself ends there ("terminated"), after as many requests."""
+    told = {}
+    for way in ("direct", "through"):
+        play = Play(4, shell, {2: lambda turn: Fail.cut(turn, after=after)}, side=find_loops)
+        with stage(tmp_path / way, play) as on:
+            on.url = on.provider.url if way == "direct" else on.url
+            try:
+                ended = gemini(on)
+            except AssertionError as error:
+                ended = "terminated" in str(error)
+            told[way] = ended, [each.verdict for each in on.provider.requests]
+    assert told["through"] == told["direct"]

@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import uvicorn
 
 from fanfold.gateway.app import Gateway
+from fanfold.gateway.server import limited_protocol
 from fanfold.gateway.settings import ServeSettings, check_settings
 from tests.serving import QuickServer, serving
 
@@ -26,7 +27,7 @@ class Gate:
     def __enter__(self):
         config = uvicorn.Config(
             self.gateway,
-            http="httptools",
+            http=limited_protocol(),
             ws="none",
             lifespan="on",
             log_level="error",

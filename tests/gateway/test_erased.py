@@ -89,6 +89,40 @@ def test_where_the_store_fails_a_conversation_with_something_erased_is_refused(t
         assert (status, headers["x-fanfold-bypassed"]) == (200, "failed: StoreFailed")
 
 
+def test_what_was_erased_since_a_gateway_last_served_it_does_not_go_out_while_the_store_is_down(tmp_path):
+    store = f"sqlite:{tmp_path / 'agent.db'}"
+    first = [("user", "My number is 555-0199.")]
+    more = [*first, ("assistant", "Noted."), ("user", "Thanks.")]
+    with Upstream([json.dumps(REPLY).encode()]) as upstream:
+        with Gate(upstream.url, store=store) as gate:
+            gate.post("/v1/chat/completions", body(*first))
+        kept = fanfold.SQLite(tmp_path / "agent.db")
+        (name,) = kept.sessions("default")
+        with fanfold.open(name, store=kept) as chat:
+            chat.erase(chat.view().rows[0].id, "asked for")
+        kept.close()
+        (tmp_path / "agent.db").write_bytes(b"no database, but a disk that returns what it likes " * 99)
+        known = len(upstream.requests)
+        with Gate(upstream.url, store=store) as gate:
+            for extra in ({}, {"x_fanfold_bypass": "1"}, {"x_session_id": "new"}):
+                status, _, told = gate.post("/v1/chat/completions", body(*more), **extra)
+                assert (status, b"erased" in told, len(upstream.requests)) == (503, True, known), extra
+    assert b"555-0199" not in (tmp_path / "agent.db.erased.jsonl").read_bytes()
+
+
+def test_where_a_store_across_a_network_was_never_reached_nothing_goes_out():
+    """Whoever erased something may have done so on another machine."""
+    with (
+        Upstream([json.dumps(REPLY).encode()]) as upstream,
+        Gate(
+            upstream.url, store="postgresql://nobody@127.0.0.1:9/none?connect_timeout=2", journal=""
+        ) as gate,
+    ):
+        status, _, told = gate.post("/v1/chat/completions", body(("user", "Hello.")))
+        assert (status, b"was not reached" in told, upstream.requests) == (503, True, [])
+        assert gate.send("GET", "/healthz")[0] == 200
+
+
 def test_while_the_store_is_down_from_the_start_agents_go_on_and_nothing_erased_goes_out(tmp_path):
     folder = tmp_path / "kept"
     folder.mkdir()
@@ -109,7 +143,7 @@ def test_while_the_store_is_down_from_the_start_agents_go_on_and_nothing_erased_
                 chat.erase(chat.view().rows[0].id, "asked for")
             kept.close()
             gate.post("/v1/chat/completions", body(*more), **ana)
-        assert b"555-0199" not in (folder / "agent.guarded.json").read_bytes()
+        assert b"555-0199" not in (folder / "agent.db.erased.jsonl").read_bytes()
         aside = tmp_path / "agent.db"
         (folder / "agent.db").rename(aside)
         (folder / "agent.db").write_bytes(b"no database, but a disk that returns what it likes " * 99)
@@ -126,3 +160,30 @@ def test_while_the_store_is_down_from_the_start_agents_go_on_and_nothing_erased_
                 assert time.monotonic() < until
                 time.sleep(0.1)
             assert b"555-0199" not in upstream.body
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/v1/messages/count_tokens", 404), ("/v1/responses/input_tokens", 404), ("/v1/chat/completions", 503)],
+)
+def test_what_cannot_be_cleaned_of_erased_words_is_not_sent(tmp_path, path, status):
+    """A count of tokens has the whole history in it; JSON with the same name twice cannot be read in one way only."""
+    first = [("user", "My number is 555-0199.")]
+    with (
+        Upstream([json.dumps(REPLY).encode()]) as upstream,
+        Gate(upstream.url, store=f"sqlite:{tmp_path / 'agent.db'}") as gate,
+    ):
+        gate.post("/v1/chat/completions", body(*first), x_session_id="one")
+        gate.post("/v1/chat/completions", body(("user", "Something else.")), x_session_id="two")
+        kept = fanfold.SQLite(tmp_path / "agent.db")
+        name = next(each for each in kept.sessions("default") if "one" in each)
+        twice = b'{"model":"gpt-4o","model":"gpt-4o","messages":[{"role":"user","content":"My number is 555-0199."}]}'
+        words = (
+            twice if status == 503 else body(*first).replace(b'"messages"', b'"input"', "responses" in path)
+        )
+        assert gate.post(path, words, x_session_id="one")[0] == 200, "before"
+        with fanfold.open(name, store=kept) as chat:
+            chat.erase(chat.view().rows[0].id, "asked for")
+        known = len(upstream.requests)
+        assert gate.post(path, words, x_session_id="one")[0] == status
+        assert len(upstream.requests) == known

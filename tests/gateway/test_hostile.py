@@ -88,6 +88,37 @@ def test_two_lengths_and_both_kinds_of_length_are_refused(upstream):
     assert upstream.requests == []
 
 
+def test_two_hosts_are_refused(upstream):
+    head = b"POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\nhost: evil.example\r\n"
+    with Gate(upstream.url) as gate:
+        told = raw(gate, head + b"content-type: application/json\r\ncontent-length: 0\r\n\r\n")
+    assert b" 400 " in told.splitlines()[0]
+    assert upstream.requests == []
+
+
+@pytest.mark.parametrize("method", ["TRACE", "PROPFIND"])
+def test_a_provider_is_not_asked_to_send_back_the_key_it_got(upstream, method):
+    with Gate(upstream.url) as gate:
+        assert gate.send(method, "/v1/messages")[0] == 405
+    assert upstream.requests == []
+
+
+def test_headers_without_end_are_not_kept(upstream):
+    with (
+        Gate(upstream.url) as gate,
+        socket.create_connection(("127.0.0.1", gate.port), timeout=60) as connection,
+    ):
+        connection.sendall(b"POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\nx-long: ")
+        with pytest.raises((ConnectionResetError, BrokenPipeError)):
+            connection.sendall(b"a" * (256 << 20))
+        head = b"POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+        long = b"x-long: %b\r\ncontent-length: %d\r\n\r\n" % (b"a" * 50_000, len(BODY))
+        with socket.create_connection(("127.0.0.1", gate.port), timeout=60) as another:
+            another.sendall(head + long + BODY)
+            another.recv(65_536)
+    assert [body for *_, body in upstream.requests] == [BODY], "what real clients send is taken"
+
+
 def test_a_body_that_is_too_large_is_refused_before_it_is_read(upstream):
     with Gate(upstream.url) as gate:
         head = b"POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"

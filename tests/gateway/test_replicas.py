@@ -2,19 +2,24 @@
 
 import json
 import secrets
+import time
 
 import psycopg
 import pytest
 
+import fanfold
 from fanfold.core.edit import RECALL
+from fanfold.core.errors import StoreFailed
 from fanfold.testing.provider import Provider, Turn
 from postgres_server import GIVEN, running
 from tests.gateway.gate import Gate
+from tests.gateway.test_erased import TOOL
 from tests.gateway.test_recall import OUTPUT as LONG
 from tests.gateway.test_recall import STEPS, names_in, script
 from tests.provider.test_sdks import FUNCTION, Chat, Responses, each_loop
 
 WINDOW = 32_000
+ROLES = ("user", "assistant", "user")
 
 
 @pytest.fixture(scope="module")
@@ -119,3 +124,40 @@ def test_a_client_is_known_again_by_a_replica_that_never_saw_it(database):
         assert len(pair.sessions) == 1
         assert pair.gates[1].gateway.metrics.count("edited") == 1, "it knows the edits of the other"
     assert {each.verdict for each in provider.requests} == {"accepted"}
+
+
+def test_what_another_machine_erased_does_not_go_out_when_the_store_goes_down(database, monkeypatch):
+    def fail(*_, **__):
+        raise StoreFailed("The server is gone.")
+
+    def body(*texts):
+        told = [{"role": role, "content": text} for role, text in zip(ROLES, texts, strict=False)]
+        return json.dumps({"model": "gpt-4o", "messages": told, "tools": [TOOL]}).encode()
+
+    monkeypatch.setattr("fanfold.gateway.guard.EVERY", 0.1)
+    monkeypatch.setattr("fanfold.gateway.app.EVERY", 0.1)
+    with (
+        Provider([Turn("Noted.")] * 9) as provider,
+        Gate(provider.url, window=WINDOW, store=f"{database}&application_name=first", journal="") as gate,
+    ):
+        conversations = gate.gateway.conversations
+        for name, text in (("one", "My number is 555-0199."), ("two", "Something else.")):
+            assert gate.post("/v1/chat/completions", body(text), x_session_id=name)[0] == 200
+        elsewhere = f"{database}&application_name=another"
+        name = next(each for each in conversations.pool.store.sessions("default") if "one" in each)
+        with fanfold.open(name, store=elsewhere) as chat:
+            chat.erase(chat.view().rows[0].id, "asked for")
+        until = time.monotonic() + 60
+        while not conversations.guards("default", name):
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        for verb in ("append", "load", "load_later"):
+            monkeypatch.setattr(conversations.pool.store, verb, fail)
+        known = len(provider.requests)
+        again = body("My number is 555-0199.", "Noted.", "Thanks.")
+        assert gate.post("/v1/chat/completions", again, x_session_id="one")[0] == 503
+        assert gate.post("/v1/chat/completions", again, x_session_id="unheard-of")[0] == 503
+        assert len(provider.requests) == known
+        other = body("Something else.", "Noted.", "Thanks.")
+        status, headers, _ = gate.post("/v1/chat/completions", other, x_session_id="two")
+        assert (status, headers["x-fanfold-bypassed"]) == (200, "failed: StoreFailed")

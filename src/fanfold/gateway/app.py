@@ -7,7 +7,7 @@ Settings come from `fanfold.toml` when the server starts.
 
 from __future__ import annotations
 
-from asyncio import CancelledError, Lock, create_task, current_task
+from asyncio import CancelledError, Lock, create_task, current_task, sleep
 from collections.abc import Callable
 from contextlib import suppress
 from logging import getLogger
@@ -21,6 +21,7 @@ from fanfold.gateway.clients import client_named
 from fanfold.gateway.conversations import WORK, Conversations
 from fanfold.gateway.course import Courses
 from fanfold.gateway.exchange import Exchange, serve_exchange
+from fanfold.gateway.guard import EVERY
 from fanfold.gateway.headers import get
 from fanfold.gateway.inspector import Inspection, is_for_inspector
 from fanfold.gateway.journal import Journal, journal_path
@@ -93,6 +94,13 @@ class Gateway:
                 await self._serve(scope, Client(send, receive))
 
     async def _live(self, receive: Any, send: Any) -> None:
+        learning = create_task(self._learn())
+        try:
+            await self._live_on(receive, send)
+        finally:
+            learning.cancel()
+
+    async def _live_on(self, receive: Any, send: Any) -> None:
         while True:
             event = await receive()
             if event["type"] == "lifespan.startup":
@@ -116,9 +124,17 @@ class Gateway:
     async def _try_store(self, conversations: Conversations) -> None:
         """Say at the start that the store cannot be used; agents are served all the same."""
         try:
-            await WORK.run(conversations.check_store)
+            await WORK.run(conversations.learn)
         except FanfoldError as error:
-            _LOG.error("Requests are passed on as they are until the store can be used: %s", error)
+            _LOG.error("Requests are not managed until the store can be used: %s", error)
+
+    async def _learn(self) -> None:
+        """Hear what others erase also while nobody asks: the store may be down when the next request comes."""
+        while True:
+            await sleep(EVERY)
+            if self.conversations is not None:
+                with suppress(FanfoldError):
+                    await WORK.run(self.conversations.learn)
 
     def _read_settings(self) -> None:
         self._given = read_settings()
@@ -140,7 +156,7 @@ class Gateway:
         destination: Destination | None = None
         self.active += 1
         try:
-            check_request(path, headers, self._hosts)
+            check_request(method, path, headers, self._hosts)
             if await self._answer_here(method, path, scope, client):
                 return
             destination = find_destination(method, path, scope["query_string"].decode("latin-1"), headers)

@@ -24,10 +24,11 @@ from fanfold.dialects.http.request import HttpRequest
 from fanfold.dialects.registry import dialect_named, facts, request_fields
 from fanfold.dialects.tools import function_names
 from fanfold.gateway.arrival import ArrivalClip
+from fanfold.gateway.budget import fuller_budget, has_own_budget
 from fanfold.gateway.clients import client_named
 from fanfold.gateway.compaction import Reference, asks_for_summary, expand, new_reference
 from fanfold.gateway.course import OUTSIDE, Continuation, Course, Place, chart
-from fanfold.gateway.guard import Guard, guard_path
+from fanfold.gateway.guard import Guard
 from fanfold.gateway.headers import Headers
 from fanfold.gateway.hidden import (
     Rounds,
@@ -119,7 +120,8 @@ class Conversations:
         """What shapes the outputs that arrive in each session."""
         self._wholes: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
         """How many messages a client last sent in each session, and the tokens of all of it."""
-        self._guard = Guard(guard_path(store))
+        self._guard = Guard(store, lambda: self.pool.store)
+        self._fills = not has_own_budget()
         self._down = (0.0, "")
         """Until when the store is not tried again, and why."""
         self.responses = StoredResponses(self.pool)
@@ -129,11 +131,24 @@ class Conversations:
         """The program that speaks in each session, by tenant and session: it owns the history."""
 
     def guards(self, tenant: str, name: str | None = None) -> bool:
-        """Whether something was erased in a session, or, where none is known, in any one of the tenant.
+        """Whether something that was erased may be in what a client sends in a session, or in an unknown one.
 
-        What was erased must not go out again, so such a session is never passed on as the client has it.
+        What was erased must not go out again, so such a request is never passed on as the client has it. A session is
+        known if it was served here and nothing had been erased in it.
         """
-        return self._guard.has(tenant, name)
+        if not self._guard.concerns(tenant):
+            return False
+        return name is None or self._guard.has(tenant, name) or (tenant, name) not in self._wholes
+
+    @property
+    def is_told(self) -> bool:
+        """Whether it is known what was erased; it is not where the store could not be reached so far."""
+        return self._guard.is_told
+
+    def learn(self) -> None:
+        """Read in which sessions something was erased; raises `StoreFailed` if the store cannot be reached."""
+        self.check_store()
+        self._guard.learn()
 
     def check_store(self) -> None:
         """Raise `StoreFailed` if the store cannot be opened; it is not tried with every request."""
@@ -148,12 +163,16 @@ class Conversations:
 
     def _lease(self, name: str, holder: Holder, request: HttpRequest) -> Lease:
         client = self._clients.get((holder.tenant, name), "a client")
-        chosen = {"window": holder.window, "strategy": holder.strategy, "labels": {"client": client}}
-        given = {option: value for option, value in chosen.items() if value is not None}
+        model = holder.model_for(request.dialect, request.model)
+        chosen = {"strategy": holder.strategy, "labels": {"client": client}}
+        given: dict[str, Any] = {option: value for option, value in chosen.items() if value is not None}
         given["filters"] = (self._clip(name, holder),)
+        if holder.window is not None and self._fills:
+            given["budget"] = fuller_budget(model, holder.window, request.dialect)
+        elif holder.window is not None:
+            given["window"] = holder.window
         if _defers(holder, request):
             given["defer"] = True
-        model = holder.model_for(request.dialect, request.model)
         return self.pool.session(name, tenant=holder.tenant, dialect=request.dialect, model=model, **given)
 
     def _clip(self, name: str, holder: Holder) -> ArrivalClip:
@@ -164,7 +183,7 @@ class Conversations:
 
     def find(self, headers: Headers, holder: Holder, request: HttpRequest) -> str:
         """The name of the session that a request belongs to; a new one where it belongs to none."""
-        self.check_store()
+        self.learn()
         name = self._find(headers, holder, request)
         key = (holder.tenant, name)
         _keep(self._clients, key, self._clients.get(key) or client_named(headers))

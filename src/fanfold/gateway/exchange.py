@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from asyncio import shield
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import partial
 from logging import getLogger
 from time import time
@@ -46,7 +47,17 @@ if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway
 
 _LOG = getLogger("fanfold.gateway")
-_GUARDED = "Something was erased in this conversation, and it cannot be kept out just now. Try again."
+_GUARDED = (
+    "Something was erased that may be in this conversation, and it cannot be kept out just now. Try again."
+)
+_UNTOLD = (
+    "The store was not reached since the gateway started, so what was erased is not known. Try again later."
+)
+_CARRIED = (
+    "Something was erased that may be in this conversation, so it is not sent to its provider as it is."
+)
+_CARRYING = ("reply", "count", "compact")
+"""Requests that carry a history."""
 _REASONS = {UnknownModel: "unknown model", BadInput: "not understood"}
 
 
@@ -257,6 +268,8 @@ async def manage(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None
     if conversations is None:
         raise Unmanaged("switched off")
     if asked is None or exchange.to.purpose != "reply":
+        if exchange.to.purpose in _CARRYING:
+            await check_erased(conversations, exchange, asked)
         raise Unmanaged("no conversation")
     tenant, name = exchange.holder.tenant, None
     try:
@@ -275,12 +288,23 @@ async def manage(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None
     except Exception as error:
         if conversations.guards(tenant, name):
             _LOG.error("A request is refused, because something was erased and %s.", type(error).__name__)
-            raise Refused(503, _GUARDED) from error
+            raise Refused(503, _GUARDED if conversations.is_told else _UNTOLD) from error
         raise _bypass(gateway, error) from error
     if course is not None:
         gateway.courses.keep(course)
     count_managed(gateway, managed)
     return managed
+
+
+async def check_erased(conversations: Conversations, exchange: Exchange, asked: HttpRequest | None) -> None:
+    """Refuse what carries a history to a provider as it is, where something erased may be in it."""
+    tenant, name = exchange.holder.tenant, None
+    if not conversations.guards(tenant):
+        return
+    with suppress(FanfoldError, Unmanaged):
+        name = await WORK.run(conversations.find, exchange.headers, exchange.holder, asked) if asked else None
+    if conversations.guards(tenant, name):
+        raise Refused(404 if exchange.to.purpose == "count" else 503, _CARRIED)
 
 
 def prepare(

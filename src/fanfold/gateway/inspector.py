@@ -71,7 +71,7 @@ class Inspection:
         """A link for the holder of a key: it shows the key's tenant, and nobody else's."""
         headers, keys, settings = scope["headers"], self._gateway.keys, self._gateway.settings
         try:
-            check_request(LINK, headers, settings.allowed_hosts)
+            check_request(scope["method"], LINK, headers, settings.allowed_hosts)
             if not keys.needed:
                 raise Refused(
                     403, "There are no keys here. The link is printed where the gateway was started."

@@ -10,6 +10,7 @@ from fanfold.gateway.headers import Headers, get
 from fanfold.gateway.route import is_plain
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _SAME_SITE = (None, "same-origin", "none")
 
 
@@ -25,8 +26,13 @@ class BrokenOff(Refused):
     """A reply that broke off after its status was told: all that is left is to hang up, as the provider did."""
 
 
-def check_request(path: str, headers: Headers, hosts: Collection[str]) -> None:
-    """Refuse what no agent sends: a page of another site, a name that leads here by a trick, an odd path."""
+def check_request(method: str, path: str, headers: Headers, hosts: Collection[str]) -> None:
+    """Refuse what no agent sends: a page of another site, a name that leads here by a trick, an odd path.
+
+    A provider that obeys TRACE would send the key back that it was asked with, which may not be the client's own.
+    """
+    if method not in _METHODS:
+        raise Refused(405, "No provider has requests of this kind.")
     host = get(headers, b"host") or ""
     if _without_port(host) not in hosts:
         raise Refused(421, "This host name is not served here. Name it in `[serve] hosts`, or use 127.0.0.1.")
@@ -37,8 +43,11 @@ def check_request(path: str, headers: Headers, hosts: Collection[str]) -> None:
         raise Refused(403, "Requests from web pages of another site are refused.")
     if path != "/" and not is_plain(path):
         raise Refused(400, "The path has something in it that no provider's paths have.")
-    if sum(name == b"content-length" for name, _ in headers) > 1:
+    names = [name for name, _ in headers]
+    if names.count(b"content-length") > 1:
         raise Refused(400, "The request has two lengths.")
+    if names.count(b"host") > 1:
+        raise Refused(400, "The request has two hosts.")
 
 
 def _without_port(host: str) -> str:

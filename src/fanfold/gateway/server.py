@@ -11,6 +11,8 @@ from fanfold.core.errors import FanfoldError, MissingExtra
 from fanfold.gateway.safety import BrokenOff
 from fanfold.gateway.settings import ServeSettings, read_settings
 
+LONGEST_HEAD = 256 << 10
+"""Bytes of a request's line and headers; httptools alone would take any number."""
 DRAIN = 30
 """Seconds that running replies get to end after SIGTERM."""
 
@@ -28,7 +30,7 @@ def serve(settings: ServeSettings, given: dict[str, Any]) -> None:
         gateway,
         host=settings.host,
         port=settings.port,
-        http="httptools",
+        http=limited_protocol(),
         ws="none",
         lifespan="on",
         access_log=False,
@@ -52,6 +54,32 @@ def serve(settings: ServeSettings, given: dict[str, Any]) -> None:
     print(f"fanfold serves {url}; sessions are kept in {settings.store}. Ctrl-C ends it.", file=sys.stderr)
     print_link(gateway)
     server.run(sockets=[place])
+
+
+def limited_protocol() -> type[Any]:
+    """uvicorn's protocol, which hangs up on whoever sends headers without end."""
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+    class Limited(HttpToolsProtocol):
+        head = 0
+        in_head = False
+
+        def on_message_begin(self) -> None:
+            self.head, self.in_head = 0, True
+            super().on_message_begin()
+
+        def on_headers_complete(self) -> None:
+            self.in_head = False
+            super().on_headers_complete()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.in_head:
+                self.head += len(data)
+                if self.head > LONGEST_HEAD:
+                    self.transport.close()
+
+    return Limited
 
 
 def print_link(gateway: Any) -> None:

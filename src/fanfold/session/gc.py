@@ -17,6 +17,7 @@ from fanfold.core.record import Branched, Edited, Erased, Frame, Kept, Move, Rec
 from fanfold.core.tree import Entry
 from fanfold.core.view import Row, Weight
 from fanfold.session.state import State
+from fanfold.stores.erasures import note_erasure
 from fanfold.stores.store import Blob, Scrub, Tenant
 
 _REFS = re.compile(r"\b[om]\d+\b")
@@ -244,6 +245,8 @@ def destroy(tenant: Tenant, entry: str, reason: str, scrub: Scrub, *, also: str 
     """
     whole = tenant.tree[entry]
     echoes: frozenset[str] = frozenset()
+    named = tenant.store.referring(tenant.name, [entry])
+    note_erasure(tenant.store, tenant.name, (*named, *([] if also is None else [also])))
     try:
         while more := _put_stub(tenant, whole, tenant.tree.erase(entry, reason, echoes), scrub, also):
             echoes |= more
