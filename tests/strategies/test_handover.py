@@ -321,6 +321,16 @@ def test_in_brief_a_conclusion_is_told_rather_than_the_announcement_before_it() 
     assert brief == "The worker fails because its folder is gone."
 
 
+@pytest.mark.parametrize(
+    "marked", ["DECISION: refund her first.", "**Decision:** refund her first.", "結論：先に返金する。"]
+)
+def test_what_the_agent_marks_as_a_decision_is_told_though_no_word_in_it_concludes(marked: str) -> None:
+    look = Call("c", "think", "{}")
+    said = assistant(f"Jane Okafor (order 17) complains the most. {marked}", look)
+    later = [assistant(f"Step {number}: next ticket.", look) for number in range(40)]
+    assert marked.strip("*") in told(user("Go."), said, *later)
+
+
 def test_what_was_said_in_passing_between_two_findings_is_one_line() -> None:
     look = Call("c", "think", "{}")
     said = ["The cause is the cache.", "Now update the reader.", "Step 2: the writer", "Both work now."]

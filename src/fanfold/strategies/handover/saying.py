@@ -13,11 +13,18 @@ _TELLING = pattern(
     r"\b(?:found|finding|because|root cause|turns out|decid\w+|chose|choos\w+|instead of|rather than|confirmed|"
     r"verified|fix(?:ed|es)|works?\b|pass(?:es|ed)?|fail(?:s|ed|ing)?|the (?:issue|problem|bug|reason|cause)|so I|"
     r"implemented|added|removed|renamed|moved|updated|pushed|committed|merged|created|completed?|done|"
-    r"recommend\w*|should|conclu\w+|not needed|no longer|remaining|next step|blocked|depends on|open question)\b"
-    r"|原因|決め|決定|採用|方針|ため|修正|実装|追加|削除|更新|完了|成功|失敗|確認|問題|判明|必要|残り|次に|変更|作成",
+    r"recommend\w*|should|conclu\w+|decisions?|not needed|no longer|remaining|next step|blocked|depends on|"
+    r"open question)\b"
+    r"|原因|決め|決定|結論|採用|方針|ため|修正|実装|追加|削除|更新|完了|成功|失敗|確認|問題|判明|必要|残り|次に|変更|作成",
     2,
 )
 """A sentence in which somebody concludes, chooses or reports."""
+_MARKED = pattern(
+    r"[*_`]*(?:decisions?|conclusions?|results?|findings?|important|warning|caution|note|answer|root cause|verdict|"
+    r"決定|結論|結果|重要|注意|警告|原因)[*_`]*\s*[:：]",
+    2,
+)
+"""A sentence that its speaker marks as one to remember; what follows need have no such word: "DECISION: refund her"."""
 _OPENING = (
     r"(?:(?:perfect|great|good(?: (?:question|point|catch|idea|news)s?)?|excellent|nice|ok(?:ay)?|alright|yes|sure|"
     r"(?:you['’]re (?:\w+ )?)?right|got it|understood|now|next|then|first|finally|also|and|so|all (?:clean|good|done)|"
@@ -85,7 +92,9 @@ def sentences(text: str) -> list[str]:
 
 
 def tells(sentence: str) -> bool:
-    """Whether somebody concludes, chooses or reports in a sentence."""
+    """Whether somebody concludes, chooses or reports in a sentence, or marks it as one to remember."""
+    if _MARKED.match(sentence):
+        return True
     return _width(sentence) > 12 and _TELLING.search(sentence) is not None and not announces(sentence)
 
 
@@ -96,7 +105,7 @@ def reports(sentence: str) -> bool:
 
 def announces(sentence: str) -> bool:
     """Whether a sentence says no more than what is done next, or that something goes on."""
-    if len(sentence) > _LONG or _WHY.search(sentence):
+    if len(sentence) > _LONG or _WHY.search(sentence) or _MARKED.match(sentence):
         return False
     if _WILL.match(sentence) or _LABEL.match(sentence):
         return True
