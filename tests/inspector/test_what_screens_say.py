@@ -26,7 +26,7 @@ def open_folded(store: Memory) -> fanfold.Session:
             tuple(row.id for row in chat.view().rows[1 + step : 5 + step]), f"Looked at disks, part {step}."
         )
         sent = chat.request(max_tokens=500).sent
-        chat.receive(response(replied("All is well."), prompt=sent.tokens + 40))
+        chat.receive(response(replied("All is well."), prompt=sent.tokens + 4_000))
         chat.say("And now?")
     return chat
 
@@ -151,3 +151,7 @@ def test_health_tells_each_figure_from_its_own_count() -> None:
             assert shown == {title: f"{metrics.count(name):,}" for title, name in names.items()}
             assert shown["Reduced"] != shown["Hidden rounds"]
             seen.page.get_by_role("heading", name=re.compile("All is well: ")).wait_for()
+            gate.post(
+                "/v1/chat/completions", b'{"model":"gpt-5.2","messages":[{"role":"user","content":"hi"}]}'
+            )
+            seen.page.get_by_text("at most 1", exact=True).wait_for()
