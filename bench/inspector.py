@@ -6,11 +6,13 @@
 - scrolling: the time between two frames while 10,000 rows are scrolled through, and the memory of the page after it
 - sessions: the same for a list of 1,000 sessions and of 10
 - busy: a session that grows by 20 requests a second: from a click until the other screen is drawn
+- follow: from a write by another process until its row is on a page that is open, in ten writes
 """
 
 from __future__ import annotations
 
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -32,7 +34,17 @@ from tests.inspector.world import TOKEN, Page  # noqa: E402
 
 ROUNDS = 5
 FEW, ROWS, SESSIONS = 10, 10_000, 1_000
-PER_SECOND, CLICKS = 20, 20
+PER_SECOND, CLICKS, WRITES = 20, 20, 10
+_WRITER = """
+import sys, time, fanfold
+chat = fanfold.open("followed", store="sqlite:" + sys.argv[1], model="gpt-5.2")
+chat.say("Said at first.")
+print(flush=True)
+for line in sys.stdin:
+    began = time.monotonic()
+    chat.say(line.strip())
+    print(began, flush=True)
+"""
 _SCROLL = """async () => {
   const list = document.querySelector(".long"), gaps = [];
   let last = performance.now();
@@ -125,6 +137,31 @@ def click(sight: Any, number: int) -> float:
     return (time.monotonic() - began) * 1000
 
 
+def follow(folder: Path) -> None:
+    """Let another process write, and look when a tab shows it; a monotonic clock is one for all processes."""
+    file = folder / "followed.db"
+    command = [sys.executable, "-c", _WRITER, str(file)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdin is not None
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        tall = {"width": 1_400, "height": 2_400}  # every row is on the screen: the list draws no other
+        with (
+            Page(SQLite(file)) as page,
+            opened(f"{page.url}/?token={TOKEN}#/s/followed/now", viewport=tall) as seen,
+        ):
+            seen.page.get_by_text("Said at first.").first.wait_for()
+            times = []
+            for number in range(WRITES):
+                seen.page.wait_for_timeout(900 + 37 * number)  # at another moment of the pauses each time
+                print(f"Written as number {number}.", file=writer.stdin, flush=True)
+                seen.page.get_by_text(f"Written as number {number}.").first.wait_for()
+                times.append((time.monotonic() - float(writer.stdout.readline())) * 1000)
+        writer.stdin.close()
+    told = f"longest {max(times):.0f} ms, of {WRITES} writes"
+    print(f"{'a write of another process, until it is seen':<46} {statistics.median(times):6.0f} ms   {told}")
+
+
 def main() -> None:
     """Measure everything once."""
     if found() is None:
@@ -151,6 +188,7 @@ def main() -> None:
             lambda: paint(few, "", "tbody tr"),
         )
     with tempfile.TemporaryDirectory() as folder:
+        follow(Path(folder))
         busy(Path(folder))
 
 

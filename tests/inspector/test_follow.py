@@ -102,6 +102,18 @@ def test_a_tab_follows_a_session_as_soon_as_it_is_there() -> None:
         seen.page.get_by_role("heading", name="tokens are in the window").wait_for()
 
 
+def test_a_list_that_grows_under_the_eyes_shows_every_row_that_it_has_room_for() -> None:
+    store = Memory()
+    chat = open_said(store)
+    tall = {"width": 1_400, "height": 1_600}
+    with Page(store) as page, opened(f"{page.url}/?token={TOKEN}#/s/run/now", viewport=tall) as seen:
+        rows = seen.page.get_by_role("list", name="Rows of the view").get_by_role("listitem")
+        rows.first.wait_for()
+        for number in range(10):
+            chat.say(f"Said as number {number}.")
+        rows.nth(10).get_by_text("Said as number 9.").wait_for()
+
+
 def test_what_is_waited_for_on_purpose_before_a_tab_shows_a_change_is_less_than_a_second() -> None:
     """The rest is work; bench/inspector.py measures all of it."""
     found = re.search(r"SEEN_EVERY = (\d+)", APP.read_text())

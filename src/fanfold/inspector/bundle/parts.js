@@ -107,14 +107,16 @@ export function Picture({ picture, room, tokens }) {
   </figure>`;
 }
 
-function useHeight(ref) {
+// How high a list is drawn; it is measured again when it is made higher, because it got rows.
+const MOST_HIGH = 640;
+function useHeight(ref, high) {
   const [height, set] = useState(600);
   useLayoutEffect(() => {
     const measure = () => ref.current && set(ref.current.clientHeight);
     measure();
     window.addEventListener("resize", measure);
     return () => window.removeEventListener("resize", measure);
-  }, []);
+  }, [high]);
   return height;
 }
 
@@ -127,7 +129,8 @@ export function LongList({ total, high, fetchPage, mark, row, name, empty, chose
   const wanted = useRef({});
   const latest = useRef(mark);
   latest.current = mark;
-  const height = useHeight(box);
+  const drawn = Math.min(total * high + 2, MOST_HIGH);
+  const height = useHeight(box, drawn);
   const SIZE = PAGE, NEAR = 10;
   // A browser draws nothing beyond some 33 million pixels, so a longer list is scrolled in larger steps.
   const span = Math.min(total * high, 15e6);
@@ -179,7 +182,7 @@ export function LongList({ total, high, fetchPage, mark, row, name, empty, chose
   }
   if (!total) return html`<p class="remark">${empty || "There is nothing here."}</p>`;
   return html`<div class="long" tabindex="0" role="group" aria-label=${name} ref=${box} onScroll=${(event) => setTop(event.currentTarget.scrollTop)}
-    onKeyDown=${move} style=${{ height: Math.min(total * high + 2, 640) + "px" }}>
+    onKeyDown=${move} style=${{ height: drawn + "px" }}>
     <ul aria-label=${name} style=${{ height: span + "px" }}>${shown}</ul>
   </div>`;
 }
