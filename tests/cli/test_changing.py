@@ -43,7 +43,7 @@ def test_what_the_next_request_shortens_after_an_undo_is_said(run: Run, store: s
             chat.request(max_tokens=300)
         chat.say("And now? " * 60)
     tried, told = run("undo", "talk", "--dry-run").out, run("undo", "talk").out.splitlines()[-1]
-    assert told.endswith(" above 2,295: something else is shortened, not what you brought back.")
+    assert told.endswith(" above 2,295 tokens: something else is shortened, not what you brought back.")
     assert told in tried
 
 

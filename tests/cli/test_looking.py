@@ -62,7 +62,9 @@ def test_what_is_shortened_is_told_as_the_model_sees_it_and_how_it_comes_back(
     seen = '"[tool output trimmed; ref=o1; 40 lines]"'
     assert head == f"{ids[2]} is in view, but shortened by e1: the model sees {seen}   2023-11-14 22:15"
     assert edit.startswith("  e1 shortened")
-    assert cause.strip() == "no request was sent with it yet; the view had 320 tokens before"
+    assert cause.strip() == (
+        "made because `compact` asked for it; the view had 320 tokens before; no request was sent with it yet"
+    )
     assert back == f"To bring it back: fanfold undo run {ids[2]}"
     assert run("why", "run", "o1").out == run("why", "run", ids[2]).out
     assert run("fold", "run", ids[1], ids[2], "It looked.").code == 0

@@ -244,8 +244,7 @@ def _answers_alike(edit: Fold | Drop, view: View) -> bool:
 
 def _reason_to_stay(row: Row, view: View, by: Author) -> str | None:
     """Why a row stays even where nothing else is left."""
-    back = row.id in view.exempt and by != "person"
-    return row.stays or ("a person brought it back" if back else None)
+    return row.stays or ("a person brought it back" if row.id in view.exempt and by != "person" else None)
 
 
 def with_pins(edit: Shaping, view: View) -> Shaping:

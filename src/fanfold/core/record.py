@@ -104,10 +104,11 @@ class Framed(msgspec.Struct, frozen=True, tag="framed"):
 
 
 class Edited(msgspec.Struct, frozen=True, tag="edited", omit_defaults=True):
-    """A plan was committed: all its decisions at once."""
+    """A plan was committed: all its decisions at once, and what asked for it if not the size of the view."""
 
     decisions: tuple[Decision, ...]
     time: float = 0.0
+    cause: str = ""
 
 
 class Replaced(msgspec.Struct, frozen=True, tag="redressed"):
@@ -124,11 +125,12 @@ class Inherited(msgspec.Struct, frozen=True, tag="carried"):
     at: str | None
 
 
-class Erased(msgspec.Struct, frozen=True, tag="erased"):
+class Erased(msgspec.Struct, frozen=True, tag="erased", omit_defaults=True):
     """The content of an entry was destroyed on purpose."""
 
     entry: str
     reason: str
+    time: float = 0.0
 
 
 class Released(msgspec.Struct, frozen=True, tag="released"):

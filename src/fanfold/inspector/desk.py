@@ -129,6 +129,10 @@ class Seat:
         """Whether the content of a message was destroyed; a past view does not tell."""
         return self.chat.view().said(entry) is None
 
+    def again(self, edit: str) -> str | None:
+        """The edit in whose words one was made again, because somebody brought some of what it hid back."""
+        return self.chat.why(edit).again.get(edit)
+
     def forget_erased(self) -> None:
         """Let go of what was kept from before something was erased: it may quote that."""
         erasures = count_erasures(self.chat)

@@ -317,6 +317,7 @@ def _edit(one: PastEdit) -> dict[str, Any]:
         "undone_by": one.undone_by,
         "free": one.free,
         "entries": one.entries,
+        "again": one.again,
         "entry": edit.entry if isinstance(edit, Elide | Pin) else None,
         "text": _edit_text(decision),
     }

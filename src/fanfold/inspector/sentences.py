@@ -35,7 +35,7 @@ def sentences(told: Preview, *, live: bool = True) -> list[str]:
         by = "" if live else " (by the default strategy)"
         about = "" if told.reduced is None else f" to about {told.reduced:,} tokens{by}"
         said.append(
-            f"Above {told.trigger:,} tokens a request is reduced, so it will be reduced{about} first. "
+            f"It will be reduced{about} first, because {told.reason}. "
             "Other messages are shortened or summarized then, but never what you brought back or pinned."
         )
     return said
@@ -48,9 +48,7 @@ def say_release(told: Preview) -> list[str]:
         "From now on it may be shortened or summarized again like everything else. Pin it to keep it as it is.",
     ]
     if told.due:
-        said.append(
-            f"Above {told.trigger:,} tokens a request is reduced, so that may happen before the next one."
-        )
+        said.append(f"That may happen before the next request, because {told.reason}.")
     return said
 
 

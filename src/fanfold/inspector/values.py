@@ -36,6 +36,9 @@ class Fates(Protocol):
     def is_erased(self, entry: str) -> bool:
         """Whether its content was destroyed."""
 
+    def again(self, edit: str) -> str | None:
+        """The edit in whose words one was made again, because somebody brought some of what it hid back."""
+
 
 def kind_of(row: Row) -> str:
     """What a row is, for its colour."""
@@ -113,15 +116,19 @@ def because(row: Row, view: View, decisions: Mapping[str, Decision], fates: Fate
     made = decisions.get(row.why[-1]) if row.why else None
     saved = f" It saved {made.before - made.after:,} tokens." if made and made.before > made.after else ""
     who = _who(made)
+    words = fates.again(made.id) if made is not None and row.kind in ("fold", "drop") else None
+    done = f"by {who}{_to_make_room(made)}"
+    if made is not None and words is not None:
+        done, saved = f"again ({made.id}) when you brought something back, in the words of {words}", ""
     if row.kind == "frame":
         return "System prompt and tools: every request begins with them."
     if row.kind == "note":
         return "A note: it stands beside the conversation until it is undone."
     if row.kind == "fold":
-        return f"Stands for {_messages(row)}, folded by {who}{_to_make_room(made)}.{saved}"
+        return f"Stands for {_messages(row)}, folded {done}.{saved}"
     if row.kind == "drop":
         left = "was left out" if row.count == 1 else "were left out"
-        return f"{_messages(row)} {left} here by {who}{_to_make_room(made)}.{saved}"
+        return f"{_messages(row)} {left} here {done}.{saved}"
     if row.kind == "mend":
         return "Written as the provider's rules need it; nothing else was changed."
     if row.kind == "entry" and fates.is_erased(row.id):

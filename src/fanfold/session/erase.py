@@ -19,6 +19,7 @@ from fanfold.core.tree import Entry
 from fanfold.dialects.rules import MADE_UP
 from fanfold.outputs.recall import ref_of
 from fanfold.session.beside import find_beside, notes_with, put_stub, with_stub
+from fanfold.session.cause import retold
 from fanfold.session.gc import (
     destroy,
     entries_ever,
@@ -105,13 +106,15 @@ def _scrub(
     has = id in log.times or id in log.replaced or id in log.tree.path(log.head)
     if session != state.terms.name and scrubbed == list(records) and not has:
         return None
-    return [*scrubbed, Erased(id, str(erasure.entry.erased))]
+    return [*scrubbed, Erased(id, str(erasure.entry.erased), state.terms.clock())]
 
 
 def _scrub_record(log: Log, record: Record, erasure: Erasure) -> Record | None:
     match record:
-        case Edited(decisions=decisions, time=time):
-            return Edited(tuple(blank(log, decision, erasure) for decision in decisions), time)
+        case Edited(decisions=decisions):
+            return msgspec.structs.replace(
+                record, decisions=tuple(blank(log, decision, erasure) for decision in decisions)
+            )
         case Answered(sources=sources, text=text) if erasure.was_among(log, sources) or (
             erasure.is_beside and erasure.is_quoted(text)
         ):
@@ -142,7 +145,7 @@ class Erasure(msgspec.Struct, frozen=True):
     calls: frozenset[str]
     """The calls in it: the placeholder of an output says what was asked."""
     notes: frozenset[str]
-    """The notes of this session that were made from it."""
+    """The notes of this session that were made from it, and the folds that tell of it and hide it no more."""
 
     @classmethod
     def of(cls, log: Log, id: str, bodies: Iterable[Message]) -> Erasure:
@@ -155,7 +158,7 @@ class Erasure(msgspec.Struct, frozen=True):
         notes = notes_from(log, id)
         for note in (note for body in bodies for note in notes_with(log, body)):
             notes |= {note, *notes_from(log, log.decisions[note].at, log.born[note])}
-        return cls(log.tree[id], content, calls, notes)
+        return cls(log.tree[id], content, calls, notes | retold(log, id))
 
     @property
     def is_beside(self) -> bool:
@@ -173,7 +176,8 @@ class Erasure(msgspec.Struct, frozen=True):
 
     def was_among(self, log: Log, rows: Iterable[str]) -> bool:
         """Whether it, or a note that was made from it, stands in some rows or behind them."""
-        return self.entry.id in log.leaves(rows) or not self.notes.isdisjoint(rows)
+        behind = {*rows, *(under for row in rows for under in log.under(row))}
+        return self.entry.id in log.leaves(behind) or not self.notes.isdisjoint(behind)
 
     def is_told_by(self, log: Log, fold: Decision) -> bool:
         """Whether a fold stands for it, says what a person wrote and is erased, or covers a fold that does."""

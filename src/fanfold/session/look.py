@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
 import msgspec
 
-from fanfold.core.budget import Learned
 from fanfold.core.edit import Decision, Edit, Elide, Fold, Note, Pin, Undo, covers_of
-from fanfold.core.errors import BadInput, NotFound
+from fanfold.core.errors import NotFound
 from fanfold.core.layout import show
-from fanfold.core.record import Edited, Sent, Taught, Totals
+from fanfold.core.record import Edited, Erased, Sent, Totals
 from fanfold.core.view import View
-from fanfold.dialects.dialect import reply_limit
-from fanfold.outputs.filters.clip import Clip
+from fanfold.session.cause import as_decided, causes_of, made_again
 from fanfold.session.state import State
 from fanfold.session.undo import entry_named, standing_edits, way_back
 from fanfold.strategies.handover.writing import SPEAKERS
 from fanfold.text.cutting import short
 from fanfold.text.lines import fill_of
 from fanfold.text.notebook import lines_table
-from fanfold.tokens.units import decision_in_window, in_window
+from fanfold.tokens.units import in_window
 
 _ID, _TEXT = 8, 100
 """Characters of an id in the sources of a line, and of a line's text as it is printed."""
@@ -53,7 +51,8 @@ class LineSource(msgspec.Struct, frozen=True):
         outputs = f" ({listed(self.outputs, _NAMED, ', ')})" if self.outputs else ""
         sources = listed([id[:_ID] for id in self.entries], _NAMED)
         by = f" (said by {' and '.join(f'the {one}' for one in self.speakers)})" if self.speakers else ""
-        return f"line {self.number} of {self.edit} tells of {sources}{outputs}: {short(self.text, _TEXT)}{by}"
+        tells = f"tells of {sources}{outputs}" if sources else "says"
+        return f"line {self.number} of {self.edit} {tells}: {short(self.text, _TEXT)}{by}"
 
 
 class Why(msgspec.Struct, frozen=True):
@@ -86,6 +85,12 @@ class Why(msgspec.Struct, frozen=True):
     """Of an entry in view: the edits that shorten it."""
     seen: str = ""
     """What the model sees of it where it is shortened."""
+    erased: str = ""
+    """Of an erased entry: the reason. No undo brings its content back."""
+    erased_at: float = 0.0
+    """When that was; 0 where the session did not record it."""
+    again: Mapping[str, str] = {}
+    """Of edits that were made once more when a person brought some of what they hid back: in whose words each is."""
     way_back: tuple[tuple[str, bool], ...] = ()
     """The undos that show an entry whole again, in this order: each edit, and whether `through` others on top of it."""
 
@@ -108,11 +113,16 @@ class Why(msgspec.Struct, frozen=True):
         """What there is to say, line by line, each with the moment it tells of; 0 where none is known."""
         seen = f': the model sees "{short(self.seen, _TEXT)}"' if self.seen else ""
         yield f"{self.entry[:_ID]} {self._state()}{seen}", self.said
+        if self.erased:
+            yield (
+                f"  erased ({self.erased}): its content is destroyed, and nothing brings it back",
+                self.erased_at,
+            )
         for edit, time, cause in zip_longest(self.edits, self.times, self.causes, fillvalue=None):
             assert isinstance(edit, Decision)
             mark = " (undone)" if edit.id in self.undone else ""
             saved = f", {edit.before:,} → {edit.after:,} tokens" if edit.before else ""
-            yield f"  {edit.id} {summary_of(edit.edit)} by {_maker(edit)}{saved}{mark}", time or 0.0
+            yield f"  {edit.id} {summary_of(edit.edit)} {self._made_by(edit)}{saved}{mark}", time or 0.0
             if cause:
                 yield f"     {cause}", 0.0
         beside = [f"shown by the filter {self.by}"] if self.by else []
@@ -120,8 +130,14 @@ class Why(msgspec.Struct, frozen=True):
         beside += [f"covers {listed([id[:_ID] for id in self.hides], 2 * _NAMED)}"] if self.hides else []
         yield from ((f"  {line}", 0.0) for line in (*beside, *self.lines))
 
+    def _made_by(self, made: Decision) -> str:
+        words = self.again.get(made.id)
+        return f"again, in the words of {words}" if words else f"by {_maker(made)}"
+
     def _state(self) -> str:
         is_edit = any(edit.id == self.entry for edit in self.edits)
+        if self.erased:
+            return "is erased" + (f", under {self.shown_by}" if self.shown_by else "")
         if self.visible:
             shorter = f", but shortened by {', '.join(self.shortened_by)}" if self.shortened_by else ""
             return "stands" if is_edit else f"is in view{shorter}"
@@ -182,6 +198,7 @@ def why(state: State, name: str) -> Why:
         return _why_edit(state, name)
     id = entry_named(state, name)
     row = view.row(id)
+    erased = log.tree.erased.get(id, "")
     touched = [d for d in log.decisions.values() if not isinstance(d.edit, Undo) and _touches(state, d, id)]
     shown = next((row.id for row in view.rows if row.kind != "note" and id in log.leaves((row.id,))), None)
     undone = tuple(d.id for d in touched if d.id in log.undone())
@@ -197,26 +214,17 @@ def why(state: State, name: str) -> Why:
         undone=undone,
         said=log.times.get(id, 0.0),
         times=_times(state, touched),
-        causes=_causes(state, touched),
+        causes=tuple(causes_of(state, touched)),
         failed=tuple(failure for one in kept for failure in one.failed),
         by=next((one.by for one in kept if one.by), ""),
         lines=tuple(line for decision in touched for line in _lines(state, decision) if id in line.entries),
+        erased=erased,
+        erased_at=next((one.time for one in log.records if isinstance(one, Erased) and one.entry == id), 0.0),
+        again=_again(state, touched),
         shortened_by=tuple(elides),
         seen=" ".join(filter(None, texts.values())),
-        way_back=tuple(way_back(state, id)) if id in state.depth else (),
+        way_back=tuple(way_back(state, id)) if id in state.depth and not erased else (),
     )
-
-
-def as_decided(state: State, decisions: Iterable[Decision]) -> tuple[Decision, ...]:
-    """Decisions in the window's tokens, by what bills had taught when each was made: later bills do not change them."""
-    learned, then = Learned(exact=state.gauge.exact), dict[str, Learned]()
-    for record in state.log.records:
-        if isinstance(record, Taught):
-            learned = record.learned.voided()
-        elif isinstance(record, Edited):
-            then.update((decision.id, learned) for decision in record.decisions)
-    budgets = {known: state.terms.budget.measured_by(known) for known in set(then.values())}
-    return tuple(decision_in_window(one, budgets[then[one.id]]) for one in decisions)
 
 
 def _why_edit(state: State, id: str) -> Why:
@@ -241,9 +249,10 @@ def _why_edit(state: State, id: str) -> Why:
         undone=undone,
         said=times[0],
         times=times,
-        causes=_causes(state, touched),
+        causes=tuple(causes_of(state, touched)),
         hides=tuple(hides),
         lines=tuple(_lines(state, own)),
+        again=_again(state, touched),
     )
 
 
@@ -252,7 +261,9 @@ def _lines(state: State, decision: Decision) -> Iterator[LineSource]:
     edit, log = decision.edit, state.log
     if not isinstance(edit, Fold) or not edit.sources:
         return
-    ids = {id[:_ID]: id for id in log.leaves(edit.covers)}
+    again = made_again(log).get(decision.id)
+    hidden = log.leaves(edit.covers).union(again.back if again is not None else ())
+    ids = {id[:_ID]: id for id in hidden}
     texts = edit.words.split("\n")
     for number, sources in edit.sources:
         named = [source.partition("#") for source in sources.split(" ")]
@@ -271,63 +282,17 @@ def _lines(state: State, decision: Decision) -> Iterator[LineSource]:
             )
 
 
+def _again(state: State, decisions: Sequence[Decision]) -> dict[str, str]:
+    """In whose words those are that were made once more."""
+    again = made_again(state.log)
+    return {one.id: again[one.id].edit for one in decisions if one.id in again}
+
+
 def _times(state: State, decisions: list[Decision]) -> tuple[float, ...]:
     """When each of these was made; 0 where the session did not record it itself."""
     edited = (record for record in state.log.records if isinstance(record, Edited))
     made = {decision.id: record.time for record in edited for decision in record.decisions}
     return tuple(made.get(decision.id, 0.0) for decision in decisions)
-
-
-def _causes(state: State, decisions: Sequence[Decision]) -> tuple[str, ...]:
-    """For which request each edit was made, and how full the window was before its reduction began."""
-    plans = {
-        one.id: record
-        for record in state.log.records
-        if isinstance(record, Edited)
-        for one in record.decisions
-    }
-    clip = _clip_of(state)
-    return tuple(
-        _cause(state, plans.get(one.id))
-        if one.by == "auto"
-        else clip * (one.by == "pass" and one.why == "clip")
-        for one in decisions
-    )
-
-
-def _clip_of(state: State) -> str:
-    """How long an output may be here that is shown whole; nothing if none is ever clipped."""
-    clip = next((one for one in state.terms.filters if isinstance(one, Clip)), None)
-    if clip is None:
-        return ""
-    return f"an output above {clip.size:,} {clip.unit} is shown in part in this window (docs/filter.md)"
-
-
-def _cause(state: State, plan: Edited | None) -> str:
-    if plan is None or not plan.decisions[0].before:
-        return ""
-    first, last = as_decided(state, (plan.decisions[0], plan.decisions[-1]))
-    born = state.log.born[first.id]
-    number = next((n for n, sent in enumerate(state.log.sent) if sent.version >= born), None)
-    request = "no request was sent with it yet" if number is None else f"made for request {number}"
-    trigger = _trigger_of(state, number)
-    had = f"the view had {first.before:,} tokens"
-    had = (
-        f", because {had}, above the trigger of {trigger:,}" if first.before > trigger else f"; {had} before"
-    )
-    to = f"; {first.id} to {last.id} reduced it to {last.after:,}" if last.id != first.id else ""
-    return f"{request}{had}{to}"
-
-
-def _trigger_of(state: State, number: int | None) -> int:
-    """Above so many tokens a request is reduced that asks for as long a reply as this one did."""
-    params = state.log.sent[number].params if number is not None else None
-    reply = reply_limit(params) if isinstance(params, Mapping) else None
-    try:
-        limits = state.limits(reply)
-    except BadInput:  # so long a reply no longer fits
-        limits = state.limits()
-    return limits.billed(limits.ceiling)
 
 
 def _touches(state: State, decision: Decision, id: str) -> bool:

@@ -25,7 +25,8 @@ from fanfold.core.record import (
 from fanfold.dialects.dialect import Marks
 from fanfold.dialects.weigh import framed, sendable
 from fanfold.session.cache import model_of
-from fanfold.session.look import as_decided, summary_of
+from fanfold.session.cause import as_decided, made_again
+from fanfold.session.look import summary_of
 from fanfold.session.state import State
 from fanfold.session.undo import standing_edits
 from fanfold.tokens.usage import cost
@@ -61,6 +62,8 @@ class PastEdit(msgspec.Struct, frozen=True, kw_only=True):
     """Whether automatic edits may touch what was brought back: it was released, or nothing was."""
     entries: int
     """How many messages it covers."""
+    again: str | None = None
+    """The edit in whose words it was made again, because a person brought some of what that hid back."""
 
 
 class SentBody(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +110,7 @@ def edits(state: State) -> tuple[PastEdit, ...]:
 
 
 def _past_edits(state: State) -> Iterator[PastEdit]:
-    log = state.log
+    log, again = state.log, made_again(state.log)
     told = {one.id: one for one in as_decided(state, log.decisions.values())}
     made = {one.id: rec.time for rec in log.records if isinstance(rec, Edited) for one in rec.decisions}
     undone, stand = log.undone(), {decision.id for decision in standing_edits(state)}
@@ -142,6 +145,7 @@ def _past_edits(state: State) -> Iterator[PastEdit]:
             undone_by=undos.get(id) if id in undone else None,
             free=id not in undone or id in log.released,
             entries=len(log.leaves(covers_of(decision.edit))),
+            again=again[id].edit if id in again else None,
         )
 
 

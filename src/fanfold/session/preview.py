@@ -23,8 +23,9 @@ from fanfold.dialects.dialect import reply_limit
 from fanfold.session import undo
 from fanfold.session.beside import find_beside
 from fanfold.session.cache import kept_for
+from fanfold.session.cause import retold
 from fanfold.session.look import compare
-from fanfold.session.reduce import is_due, pressure, rehearse
+from fanfold.session.reduce import Reason, is_due, pressure, reason_to_reduce, rehearse
 from fanfold.session.request import encode, prepare, repair
 from fanfold.session.state import State
 from fanfold.tokens.models import lookup
@@ -41,12 +42,14 @@ def _blank(state: State, name: str, reason: str) -> None:
     kept = state.log.kept.get(name)
     id = kept.entry if kept is not None and kept.is_part else undo.entry_named(state, name)
     stub = state.log.tree[id].to_stub(reason).message
-    covers = [row.id for row in state.view().rows if row.kind == "fold" and id in state.log.leaves((row.id,))]
+    folds = [row.id for row in state.view().rows if row.kind == "fold"]
+    told, log = retold(state.log, id), state.log
+    covers = [row for row in folds if id in log.leaves((row,)) or told & {row, *log.under(row)}]
     calls = {call.id for call in state.log.tree[id].message.calls}
-    told = [edit for edit in _placeholders(state) if calls.intersection(_answered(state, edit))]
+    asked = [edit for edit in _placeholders(state) if calls.intersection(_answered(state, edit))]
     state.write(Replaced(id, stub))
     state.void_bill()  # as an erasure does
-    for edit in told:  # a placeholder says what was asked
+    for edit in asked:  # a placeholder says what was asked
         text = f"[erased: {reason}; ref={edit.ref}]" if edit.ref is not None else f"[erased: {reason}]"
         state.decide(msgspec.structs.replace(edit, text=text), why="erase")
     for row in covers:
@@ -113,6 +116,8 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """Above so many tokens the next request is reduced first."""
     due: bool
     """Whether the next request would be reduced first, so that it is not sent just so."""
+    because: Reason
+    """Why it would be: for its `size`, the provider's `cold` cache, or since a `strategy` of its own says so."""
     reduced: int | None
     """To about how many tokens; None where it is not reduced, or where that depends on what a model answers."""
     gone: tuple[str, ...]
@@ -133,6 +138,15 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """The next request as it stands, with the parameters of the last one; None where it must be reduced to fit."""
     problem: str = ""
     """Why no request can be sent, whatever is reduced."""
+
+    @property
+    def reason(self) -> str:
+        """Why the next request is reduced first, in words that follow `because`."""
+        if self.because == "cold":
+            return "the provider has forgotten the last prompt after this pause, so that a shorter one is cheaper"
+        if self.because == "strategy":
+            return "its strategy says that a shorter one is cheaper by now"
+        return f"it is above {self.trigger:,} tokens"
 
 
 class _Tried(Exception):
@@ -182,6 +196,7 @@ def _foretell(state: State, change: str | None, args: Any, kwargs: Any) -> Previ
         room=limits.limit,
         trigger=pressed.trigger,
         due=pressed.due or upcoming.due,
+        because="size" if upcoming.due else reason_to_reduce(state, state.view(), limits),
         reduced=upcoming.reduced,
         gone=differs.gone,
         came=differs.came,

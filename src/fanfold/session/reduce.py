@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -15,7 +16,7 @@ from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft
 from fanfold.core.edit import Decision, Elide, Note, covers_of
 from fanfold.core.errors import BadInput
-from fanfold.core.plan import Answer, Ask, Outcome, Patient, Strategy, Trigger, is_watchful, name_of
+from fanfold.core.plan import Answer, Ask, Outcome, Patient, Strategy, Trigger, Watchful, is_watchful, name_of
 from fanfold.core.record import Spent
 from fanfold.core.view import View, Weight
 from fanfold.session.cache import SOONEST, kept_for
@@ -32,6 +33,8 @@ _REGROWTH = 20
 MOVED = "the session moved while the plan was made; nothing was changed"
 BROKEN_OFF = "it was broken off"
 NOTHING = Weight(0, 0)
+Reason = Literal["", "size", "cold", "strategy"]
+"""Why a request reduces first: the view is too large, the provider forgot the prompt, or a strategy says it is time."""
 
 
 @lru_cache(maxsize=64)  # the same parameters come with every request
@@ -54,6 +57,7 @@ def reduce(
     strategies: Sequence[Strategy] | None = None,
     force: bool = False,
     dry_run: bool = False,
+    because: Reason = "",
 ) -> Generator[Ask, Answer, Outcome]:
     """Make a view smaller, so that it fits the limits beside `extra`. Whoever watches is told of beginning and end.
 
@@ -76,7 +80,10 @@ def reduce(
         outcome = yield from _run(state, reduction, trigger)
         outcome = _let_tools_go(state, reduction, outcome) if outcome.decisions else outcome
         outcome = replace(outcome, again=_sent_again(view, reduction.draft.view) if outcome.decisions else 0)
-        outcome = (_leave if dry_run else _conclude)(state, reduction, outcome, trigger)
+        if dry_run:
+            outcome = _leave(state, reduction, outcome)
+        else:
+            outcome = _conclude(state, reduction, outcome, trigger, because)
     except BaseException:  # also one who cancels: a progress indicator must not turn for ever
         watched((Reduced("failed", before, before, BROKEN_OFF),))
         span.end(None)
@@ -164,7 +171,7 @@ def _sent_again(before: View, after: View) -> int:
     return sum(row.tokens for row in after.rows[first:] if stay.get(row.id) == row.weight.digest)
 
 
-def _leave(state: State, reduction: Reduction, outcome: Outcome, _: Trigger) -> Outcome:
+def _leave(state: State, reduction: Reduction, outcome: Outcome) -> Outcome:
     """End a dry run: nothing is changed."""
     _keep_answers(state, reduction, outcome)
     state.store()
@@ -179,12 +186,14 @@ def _keep_answers(state: State, reduction: Reduction, outcome: Outcome) -> None:
         state.write(Spent(outcome.usage, outcome.cost))
 
 
-def _conclude(state: State, reduction: Reduction, outcome: Outcome, trigger: Trigger) -> Outcome:
+def _conclude(
+    state: State, reduction: Reduction, outcome: Outcome, trigger: Trigger, because: Reason
+) -> Outcome:
     """Write down what a reduction came to: the plan, and the answers that were paid for."""
     _keep_answers(state, reduction, outcome)
     planned = bool(outcome.decisions)
     if planned:
-        outcome = _commit(state, reduction, outcome, trigger)
+        outcome = _commit(state, reduction, outcome, trigger, because)
     if outcome.decisions or not planned:  # what was discarded is looked at again
         state.write(*reduction.looked)
     state.store()
@@ -198,7 +207,9 @@ def _conclude(state: State, reduction: Reduction, outcome: Outcome, trigger: Tri
     return outcome
 
 
-def _commit(state: State, reduction: Reduction, outcome: Outcome, trigger: Trigger) -> Outcome:
+def _commit(
+    state: State, reduction: Reduction, outcome: Outcome, trigger: Trigger, because: Reason
+) -> Outcome:
     """Write the plan; if the session moved meanwhile, only if every edit still holds on the new view."""
     decisions = _still_valid(state, reduction, reduction.draft.version, outcome.decisions)
     hook, version = state.terms.hooks.before_edit, state.log.version
@@ -212,7 +223,7 @@ def _commit(state: State, reduction: Reduction, outcome: Outcome, trigger: Trigg
     before = state.view().tokens  # what was said meanwhile is no part of what this plan saved
     if decisions is outcome.decisions:
         state.projection.expect(decisions, reduction.start, reduction.draft.view)
-    state.commit(decisions)
+    state.commit(decisions, "manual" if trigger == "manual" else because)
     return replace(outcome, decisions=decisions, before=before, after=state.view().tokens)
 
 
@@ -290,7 +301,8 @@ def trim(state: State, view: View, budget: Budget, reply: int | None) -> Generat
         view = state.view() if worked else view
         if _has_work(state, strategy, strategy.due, view, _price_now(state, budget)):
             worked, limits = True, state.limits(reply)
-            yield from reduce(state, view, limits, reply=reply, strategies=[strategy.trim], force=True)
+            steps, because = [strategy.trim], _reason_of(state, strategy, view, _price_now(state, budget))
+            yield from reduce(state, view, limits, reply=reply, strategies=steps, force=True, because=because)
     return worked
 
 
@@ -325,6 +337,23 @@ def _has_work(
             once=f"the strategy {name_of(strategy)}",
         )
         return False
+
+
+def reason_to_reduce(state: State, view: View, budget: Budget) -> Reason:
+    """Why a request reduces first, if it does."""
+    if is_due(state, view, budget):
+        return "size"
+    price = _price_now(state, beside(budget, framing(view)))
+    for strategy in filter(is_watchful, state.terms.strategies):
+        if _has_work(state, strategy, strategy.due, view, price):
+            return _reason_of(state, strategy, view, price)
+    return ""
+
+
+def _reason_of(state: State, strategy: Watchful, view: View, price: Budget) -> Reason:
+    """Why a strategy that has work has it: without the pause it may have none."""
+    warm = replace(price, cold=False)
+    return "cold" if price.cold and not _has_work(state, strategy, strategy.due, view, warm) else "strategy"
 
 
 def pressure(state: State, max_tokens: int | None = None) -> Pressure:

@@ -328,7 +328,7 @@ class State:
         self.commit((decision,))
         return self.log.decisions[decision.id]
 
-    def commit(self, decisions: Sequence[Decision]) -> None:
+    def commit(self, decisions: Sequence[Decision], cause: str = "") -> None:
         """Record decisions as one plan, and the references they gave out."""
         # A note knows whether what stands before it was sent already.
         timed = [
@@ -337,7 +337,7 @@ class State:
             else one
             for one in decisions
         ]
-        self.write(Edited(tuple(timed), self.terms.clock()))
+        self.write(Edited(tuple(timed), self.terms.clock(), cause))
         self.write(*shelved(self.log, decisions))
         self.void_bill()
 

@@ -243,7 +243,7 @@ def _ahead(told: Preview) -> str:
         return ""  # nothing more can be reduced, and it fits
     to = f" to about {told.reduced:,} tokens" if told.reduced is not None else ""
     return (
-        f"The next request is reduced{to} first, because it is above {told.trigger:,}: "
+        f"The next request is reduced{to} first, because {told.reason}: "
         "something else is shortened, not what you brought back."
     )
 

@@ -8,8 +8,8 @@ const HUES = { fold: "hue4", drop: "hue5", elide: "hue2", repair: "hue0" };
 const FATES = { stands: "hides it now", undone: "brought back", covered: "under a later edit", elsewhere: "on another path" };
 const LEADS = { stands: "It is in effect.", undone: "It was undone: the model sees again what it hid.", covered: "It lies under a later edit.",
   elsewhere: "It was made on another path." };
-const by = (edit) => ({ person: "you", auto: "the strategy " + edit.why, pass: "the filter " + edit.why })[edit.by] || "a repair";
-const why = (edit) => (edit.by === "auto" ? " to make room" : "");
+const by = (edit) => edit.again ? "your undo, in the words of " + edit.again : ({ person: "you", auto: "the strategy " + edit.why, pass: "the filter " + edit.why })[edit.by] || "a repair";
+const why = (edit) => (edit.by === "auto" && !edit.again ? " to make room" : "");
 
 const hides = (edit) => (edit.kind === "elide" ? edit.answers?.join(", ") || "1 message" : many(edit.entries, "message"));
 
