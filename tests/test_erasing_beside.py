@@ -221,3 +221,110 @@ def test_the_name_of_a_session_is_found_and_says_that_it_stays() -> None:
     assert [(one.kind, one.text) for one in find(chat, "jane secret")] == [("name", "call of Jane SECRET")]
     with pytest.raises(BadInput, match="name of a session cannot be erased"):
         chat.erase("name", "asked to forget")
+
+
+CONTEXT = "From the files:\nThe customer is Jane Roe-SECRET."
+
+
+def with_contexts(*contexts: str | None, store: Any = None, name: str = "one") -> Session:
+    """A session with a request for each context."""
+    chat = opened(9_000, name=name, store=store)
+    for number, context in enumerate(contexts):
+        chat.say(f"Question {number}?")
+        chat.request(max_tokens=50, context=context)
+        chat.add(replied(f"Answer {number}."))
+    chat.say("And now?")
+    return chat
+
+
+def contexts_of(chat: Session) -> list[str | None]:
+    return [chat.sent(one.number)[0].context for one in chat.requests()]
+
+
+def test_the_context_of_a_request_is_erased_by_its_number_in_every_session_of_the_tenant() -> None:
+    store = Memory()
+    chat = with_contexts(None, CONTEXT, "The customer likes tea.", store=store)
+    other = with_contexts(CONTEXT, store=store, name="other")
+    fork = chat.fork("fork")
+    assert chat.erase("request 1", "asked to forget") == "request 1"
+    assert contexts_of(chat) == [None, STUB, "The customer likes tea."]
+    assert contexts_of(other) == [STUB]
+    assert find(chat, "secret") == []
+    assert not is_left(chat, other, fork)
+    assert STUB in str(chat.body(1).body)
+    assert not chat.body(1).exact
+    assert chat.body(2).exact
+
+
+@pytest.mark.parametrize("name", ["context", None])
+def test_all_contexts_are_erased_at_once_or_one_by_the_id_that_a_search_finds(name: str | None) -> None:
+    chat = with_contexts("one SECRET", None, "two SECRET", "three")
+    for id in [name] if name else [one.entry[:12] for one in find(chat, "secret")]:
+        assert chat.erase(id, "asked to forget") == id
+    assert contexts_of(chat) == [STUB, None, STUB, STUB if name else "three"]
+    assert not is_left(chat)
+
+
+def test_a_context_that_is_short_is_erased_and_a_word_in_common_erases_no_other() -> None:
+    chat = with_contexts("pin 12", "The customer is away.", "The customer is Jane Roe-SECRET.")
+    chat.erase("request 0", "asked to forget")
+    chat.erase("request 2", "asked to forget")
+    assert contexts_of(chat) == [STUB, "The customer is away.", STUB]
+
+
+def test_what_quotes_an_erased_context_goes_with_it() -> None:
+    chat = with_contexts(CONTEXT, "More.\nThe customer is Jane Roe-SECRET.")
+    chat.note("who", "Call back.\nThe customer is Jane Roe-SECRET.")
+    chat.erase("request 0", "asked to forget")
+    assert contexts_of(chat) == [STUB, STUB]
+    assert not is_left(chat)
+
+
+def test_an_erased_context_that_is_sent_again_stays_erased() -> None:
+    chat = with_contexts(CONTEXT)
+    chat.request(max_tokens=50, context=CONTEXT)
+    chat.erase("request 0", "asked to forget")
+    assert "SECRET" not in str(chat.request(max_tokens=50, context=CONTEXT))
+    chat.say("Once more.")
+    assert STUB in str(chat.request(max_tokens=50, context=CONTEXT))
+    assert not is_left(chat)
+
+
+def test_an_erased_context_is_in_no_file_and_no_old_export_brings_it_back(tmp_path: Path) -> None:
+    store, file = fanfold.SQLite(tmp_path / "agent.db"), BytesIO()
+    chat = with_contexts(CONTEXT, store=store)
+    fanfold.export_session(store, "one", file)
+    chat.close()
+    with opened(9_000, name="one", store=store) as chat:
+        chat.erase("request 0", "asked to forget")
+    fanfold.import_session(store, BytesIO(file.getvalue()), name="two")
+    with opened(9_000, name="two", store=store) as chat:
+        assert contexts_of(chat) == [STUB]
+    store.close()
+    assert b"SECRET" not in b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+
+
+def test_the_preview_of_an_erased_context_changes_no_message_of_the_session() -> None:
+    chat = with_contexts(CONTEXT)
+    told = chat.preview("erase", "request 0", "asked to forget")
+    assert (told.before, told.gone, told.changed) == (told.after, (), ())
+    assert contexts_of(chat) == [CONTEXT]
+
+
+def test_a_request_without_a_context_has_nothing_to_erase() -> None:
+    chat = with_contexts(None)
+    with pytest.raises(NotFound, match="Request 0 has no context"):
+        chat.erase("request 0", "asked to forget")
+    with pytest.raises(NotFound, match="There is no request 1; 1 went out, counted from 0"):
+        chat.erase("request 1", "asked to forget")
+    with pytest.raises(NotFound, match="No request of this session has a context"):
+        chat.erase("context", "asked to forget")
+
+
+def test_erasing_a_context_once_more_changes_nothing() -> None:
+    chat = with_contexts(CONTEXT)
+    for name in ("request 0", "context"):
+        chat.erase(name, "asked to forget")
+        records = list(chat._state.log.records)
+        assert chat.erase(name, "asked to forget") == name
+        assert chat._state.log.records == records

@@ -142,6 +142,17 @@ def test_what_is_erased_is_nowhere(run: Run, store: str, tmp_path: Path) -> None
     assert b"line 7: ERROR" not in (tmp_path / "agent.db").read_bytes()
 
 
+def test_the_context_of_a_request_is_erased_by_its_number(run: Run, tmp_path: Path) -> None:
+    with fanfold.open("run", window=9_000, store=f"sqlite:{tmp_path / 'agent.db'}") as chat:
+        chat.say("Who?")
+        number = len(chat.requests())
+        chat.request(context="Jane Roe-SECRET looks on")
+    assert "roe-secret" in run("search", "roe-secret").out.lower()
+    erased = run("erase", "run", f"request {number}", "--reason", "asked", "--yes")
+    assert (erased.code, erased.out) == (0, f"request {number} is erased: asked\n")
+    assert run("search", "roe-secret").code == 1
+
+
 def test_erasing_asks_first(run: Run, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())  # nobody there to say yes
     nobody = run("erase", "run", "o1", "--reason", "secret")

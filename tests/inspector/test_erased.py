@@ -134,3 +134,47 @@ def test_what_was_erased_meanwhile_is_not_pinned() -> None:
     with Page(store) as page:
         assert "nothing left to pin" in page.enter().tell("run", "pin", 400, what=row)["error"]
     assert not chat.view().rows[0].pinned
+
+
+def test_the_context_of_a_request_is_found_and_erased_here(tmp_path: Path) -> None:
+    store = SQLite(tmp_path / "agent.db")
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        chat.say("Hello.")
+        chat.request(max_tokens=50)
+        chat.add(replied("Hi."))
+        chat.say("And?")
+        chat.request(max_tokens=50, context="From the files: Jane Roe-SECRET.")
+    with Page(store) as page:
+        visitor = page.enter()
+        (hit,) = visitor.ask("search?words=roe-secret")["hits"]
+        assert hit["kind"] == "context"
+        found = visitor.ask(f"sessions/run/requests/{hit['entry']}")
+        assert (found["number"], found["context"]) == (1, True)
+        assert not visitor.ask("sessions/run/requests/0")["context"]
+        dry = visitor.tell("run", "erase", entry="request 1", reason="asked", dry_run=True)
+        assert dry["sentence"] == "erase request 1"
+        visitor.tell("run", "erase", entry="request 1", reason="asked", sentence=dry["sentence"])
+        for place in ("", "/view", "/requests", "/requests/1", "/bodies/1", "/next"):
+            assert "SECRET" not in json.dumps(visitor.ask(f"sessions/run{place}")), place
+        assert not visitor.ask("sessions/run/requests/1")["context"]
+        assert visitor.ask("search?words=roe-secret")["hits"] == []
+        visitor.ask(f"sessions/run/requests/{hit['entry']}", status=404)
+
+
+def test_a_click_erases_the_context_of_a_request_that_a_search_found() -> None:
+    store = Memory()
+    chat = fanfold.open("run", store=store, model="gpt-5.2")
+    chat.say("Hello.")
+    chat.request(max_tokens=50, context="From the files: Jane Roe-SECRET.")
+    with looking(store) as (_, seen):
+        sight = seen.page
+        box = sight.get_by_role("searchbox")
+        box.fill("roe-secret")
+        box.press("Enter")
+        sight.get_by_role("link", name="Look at it in run").click()
+        sight.get_by_role("button", name="Erase its context").click()
+        sight.get_by_label("Type").fill("erase request 0")
+        sight.get_by_role("button", name="Destroy it").click()
+        sight.locator(".lines").get_by_text("erased: asked for").wait_for()
+        assert sight.get_by_role("button", name="Erase its context").count() == 0
+        assert sight.get_by_text("SECRET").count() == 0

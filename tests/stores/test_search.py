@@ -57,6 +57,17 @@ def test_it_finds_what_was_said_whatever_is_shown(store: Any) -> None:
     assert found(store, "zebra", session="another") == []
 
 
+def test_the_context_of_a_request_is_found_by_an_id_that_erases_it(store: Any) -> None:
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        chat.say("Who?")
+        chat.request(context="Jane Roe looks on")
+        with Pool(store, window=9_000) as pool:
+            (hit,) = pool.search("jane roe")
+        chat.erase(hit.entry, "asked to forget")
+        assert chat.sent(0)[0].context == "[erased: asked to forget]"
+    assert found(store, "jane roe") == []
+
+
 def test_it_finds_what_an_edit_hides(store: Any) -> None:
     def hides(view: Any, budget: Any) -> Any:
         yield Drop(view.oldest(leaving=10).covers)

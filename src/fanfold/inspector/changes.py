@@ -6,6 +6,7 @@ and the way back.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -28,8 +29,8 @@ _TRIES = 50
 """So often a change is made again in a session that others write to."""
 _QUOTED = 80
 """Characters of a note that are quoted."""
-SENTENCE = "erase {name}"
-"""What a person types before something is destroyed."""
+_ID = re.compile(r"[0-9a-f]{9,}")
+"""So much of an id that not all of it has to be typed."""
 
 Arguments = Mapping[str, Any]
 Step = tuple[str, dict[str, str]]
@@ -385,9 +386,9 @@ def _count_fresh(seat: Seat) -> int:
 
 
 def erase(seat: Seat, asked: Inquiry) -> dict[str, Any]:
-    """Destroy a message, an output, a note or the system prompts, in the whole tenant; a sentence has to be typed."""
+    """Destroy a message, output, note, context or system prompts, in the whole tenant; a sentence has to be typed."""
     entry, reason = _text(asked, "entry"), _text(asked, "reason")
-    sentence = SENTENCE.format(name=entry[:8])
+    sentence = f"erase {entry[:8] if _ID.fullmatch(entry) else entry}"  # what a person types before it
     if asked.body.get("dry_run"):
         says = [
             "Its content is destroyed in every session of this tenant, with summaries that were made from it.",

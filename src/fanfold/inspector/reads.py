@@ -33,15 +33,17 @@ from fanfold.session.look import Why
 from fanfold.session.past import PastEdit
 from fanfold.session.stored import (
     describe,
+    has_context,
     head_ahead,
     places_of,
     pressure_next,
+    request_with,
     summary_of,
     tip_beyond,
     tools_of,
     without_any_room,
 )
-from fanfold.stores.export import export_lines
+from fanfold.stores.export import ID, export_lines
 from fanfold.text.json_text import to_json
 
 _PAGE = 200
@@ -390,7 +392,7 @@ def pictures(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
 
 def request(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """A request: its body line by line, the difference to the one before, cache, bill and estimate."""
-    chat, number = seat.chat, _request_number(asked)
+    chat, number = seat.chat, _request_number(seat, asked)
     every = chat.requests()
     if not every:
         raise NotFound("No request went out yet.")
@@ -404,6 +406,7 @@ def request(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "tokens": chat.sent(written.number)[1].tokens,
         "version": chat.view().version,
         "exact": written.exact,
+        "context": has_context(chat, written.number),
         "cache": chat.cache(written.number),
         "requests": len(every),
         "same": _alike(before, lines),
@@ -425,8 +428,9 @@ def _cut_lines(lines: Sequence[str], widest: int) -> dict[str, Any]:
     return {"lines": [line[:widest] for line in lines], "cut": cut}
 
 
-def _request_number(asked: Inquiry) -> int:
-    return _number(asked.id)
+def _request_number(seat: Seat, asked: Inquiry) -> int:
+    """The number of a request; it is also found by the id of its context."""
+    return request_with(seat.chat, asked.id) if ID.fullmatch(asked.id) else _number(asked.id)
 
 
 def _number(text: str) -> int:
@@ -461,7 +465,7 @@ def _difference(seat: Seat, number: int) -> dict[str, Any]:
 
 def request_body(seat: Seat, asked: Inquiry) -> Any:
     """The body of a request, alone."""
-    return seat.chat.body(_request_number(asked))
+    return seat.chat.body(_request_number(seat, asked))
 
 
 def list_outputs(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:

@@ -1,6 +1,6 @@
-"""What stands beside the chain and can be erased like an entry: system prompts, labels, and what people wrote.
+"""What stands beside the chain and can be erased like an entry: system prompts, labels, contexts, what people wrote.
 
-People write notes, folds of their own, and lines that they pin.
+A context goes with one request only. People write notes, folds of their own, and lines that they pin.
 
 Each has the id of an entry that says these words at the start of a conversation. The stub is stored under this id, so
 the words are known again when a client sends them once more, or when an export brings them.
@@ -8,6 +8,7 @@ the words are known again when a client sends them once more, or when an export 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -17,15 +18,17 @@ from fanfold.core.errors import BadInput, NotFound
 from fanfold.core.ids import entry_id
 from fanfold.core.log import Log
 from fanfold.core.message import Message, Text, text_of
-from fanfold.core.record import Edited, Frame, Framed, Opened, Record
+from fanfold.core.record import Edited, Frame, Framed, Opened, Record, Sent
 from fanfold.core.tree import Entry
 from fanfold.session.state import State
 from fanfold.stores.search import labels_in_words, search
 from fanfold.stores.store import Batch, Tenant
 from fanfold.stores.tenant_tree import TenantTree
 
-SYSTEM, LABELS = "system", "labels"
-"""Name all system prompts, and all labels, that a session ever had."""
+SYSTEM, LABELS, CONTEXT = "system", "labels", "context"
+"""Name all system prompts, all labels, and the contexts of all requests, that a session ever had."""
+_ONE_REQUEST = re.compile(r"request ([0-9]{1,9})")
+"""Names the context of one request, by its number."""
 
 
 def _as_message(words: str) -> Message:
@@ -54,7 +57,7 @@ def words_id(words: Message) -> str:
 
 
 def words_beside(record: Record) -> Iterator[Message]:
-    """The system prompt, the labels, or what people wrote that a record holds."""
+    """The system prompt, the labels, the context, or what people wrote that a record holds."""
     match record:
         case Framed(frame=frame):
             yield from frame.system
@@ -62,10 +65,12 @@ def words_beside(record: Record) -> Iterator[Message]:
             yield from filter(None, map(written, decisions))
         case Opened(labels=labels) if labels:
             yield labels_as_message(labels)
+        case Sent(context=str(context)):
+            yield _as_message(context)
 
 
 def find_beside(state: State, name: str) -> list[Message] | None:
-    """The system prompts, the labels, or what a person wrote, by name; None where it stands for something else."""
+    """System prompts, labels, contexts, or what a person wrote, by name; None where it stands for something else."""
     log = state.log
     words = {words_id(one): one for record in log.records for one in words_beside(record)}
     if name == SYSTEM:
@@ -79,6 +84,8 @@ def find_beside(state: State, name: str) -> list[Message] | None:
         found = {words_id(one): one for one in map(labels_as_message, every)}
         if not found:
             raise NotFound("This session has no labels.")
+    elif name == CONTEXT or _ONE_REQUEST.fullmatch(name):
+        found = {words_id(one): one for one in map(_as_message, _contexts(log, name))}
     elif (decision := log.decisions.get(name)) is not None:
         made = written(decision)
         if made is None or decision.by != "person":
@@ -93,10 +100,31 @@ def find_beside(state: State, name: str) -> list[Message] | None:
     return [one for one in found.values() if not _is_stub(log, one)]
 
 
+def _contexts(log: Log, name: str) -> list[str]:
+    """The contexts of all requests, or of one."""
+    one = _ONE_REQUEST.fullmatch(name)
+    if one is None:
+        found = [sent.context for sent in log.sent if sent.context]
+        if not found:
+            raise NotFound("No request of this session has a context.")
+        return found
+    number = int(one[1])
+    if number >= len(log.sent):
+        raise NotFound(f"There is no request {number}; {len(log.sent)} went out, counted from 0.")
+    context = log.sent[number].context
+    if not context:
+        raise NotFound(f"Request {number} has no context.")
+    return [context]
+
+
 def _is_stub(log: Log, message: Message) -> bool:
     """Whether nothing but stubs is left in a message."""
     stubs = {f"[erased: {reason}]" for reason in log.erasures.values()}
     return bool(message.parts) and all(text_of(part) in stubs for part in message.parts)
+
+
+_BESIDE = ("system", "edit", "labels", "context")
+"""What a search calls them."""
 
 
 def put_stub(tenant: Tenant, session: str, message: Message, reason: str) -> Entry:
@@ -104,7 +132,7 @@ def put_stub(tenant: Tenant, session: str, message: Message, reason: str) -> Ent
     entry = tenant.tree.add(None, message)
     words = text_of(message)
     passages = search(tenant.store, tenant.name, words) if words.strip() else ()
-    others = {passage.session for passage in passages if passage.kind in ("system", "edit", "labels")}
+    others = {passage.session for passage in passages if passage.kind in _BESIDE}
     new = (entry.to_stub(reason),) if tenant.store.entry(tenant.name, entry.id) is None else ()
     for name in dict.fromkeys((session, *sorted(others))):
         tenant.store.append(tenant.name, name, Batch((), new, passed=(entry.id,)), expect=None)
@@ -120,6 +148,12 @@ def without_erased(state: State, frame: Frame) -> Frame:
         if id in state.tree:
             frame = with_stub(state.log, frame, state.tree[id])
     return frame
+
+
+def context_or_stub(log: Log, context: str) -> str:
+    """The context of a request, or a stub of it if it was erased in this session, and is sent again."""
+    reason = log.erasures.get(words_id(_as_message(context))) if log.erasures else None
+    return context if reason is None else f"[erased: {reason}]"
 
 
 def with_stub(log: Log, frame: Frame, stub: Entry) -> Frame:

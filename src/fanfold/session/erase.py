@@ -37,7 +37,7 @@ from fanfold.stores.store import Hold, Scrub, Tenant
 
 
 def erase(state: State, name: str, reason: str) -> str:
-    """Destroy the content of an entry, a system prompt, labels or what a person wrote, everywhere in the tenant.
+    """Destroy an entry's content, a system prompt, labels, contexts or what a person wrote, everywhere in the tenant.
 
     What was made from it goes with it. Done once more after it failed half-way, it does the rest.
     """
@@ -58,7 +58,7 @@ def erase(state: State, name: str, reason: str) -> str:
 
 
 def _erase_beside(state: State, words: Sequence[Message], name: str, reason: str) -> str:
-    """Destroy system prompts, labels, or what a person wrote; returns what they were named by."""
+    """Destroy system prompts, labels, contexts, or what a person wrote; returns what they were named by."""
     tenant = state.terms.tenant
     with renew_sessions(tenant), scouring(tenant):
         for message in words:
@@ -146,6 +146,8 @@ class Erasure(msgspec.Struct, frozen=True):
     """The calls in it: the placeholder of an output says what was asked."""
     notes: frozenset[str]
     """The notes of this session that were made from it, and the folds that tell of it and hide it no more."""
+    is_context: bool = False
+    """Whether it is the context of a request: then nothing was made from it only because a word is the same."""
 
     @classmethod
     def of(cls, log: Log, id: str, bodies: Iterable[Message]) -> Erasure:
@@ -158,7 +160,8 @@ class Erasure(msgspec.Struct, frozen=True):
         notes = notes_from(log, id)
         for note in (note for body in bodies for note in notes_with(log, body)):
             notes |= {note, *notes_from(log, log.decisions[note].at, log.born[note])}
-        return cls(log.tree[id], content, calls, notes | retold(log, id))
+        is_context = any(sent.context == content for sent in log.sent)
+        return cls(log.tree[id], content, calls, notes | retold(log, id), is_context)
 
     @property
     def is_beside(self) -> bool:
@@ -213,10 +216,10 @@ class Erasure(msgspec.Struct, frozen=True):
         return "\n".join(self.stub if self._quotes(line) else line for line in note.split("\n"))
 
     def clean_context(self, context: str | None) -> str | None:
-        """A request's context, unless it quotes the content, or shares a long word with it: then it may."""
-        if context is None:
-            return None
-        shared = any(word in context for word in self._pieces(self.content.split()))
+        """A request's context, unless it is or quotes the content, or shares a long word with it: then it may."""
+        if context is None or context == self.content:
+            return context and self.stub
+        shared = not self.is_context and any(word in context for word in self._pieces(self.content.split()))
         return self.stub if shared or self._quotes(context) else context
 
     def is_quoted(self, text: str) -> bool:

@@ -57,7 +57,7 @@ def _blank(state: State, name: str, reason: str) -> None:
 
 
 def _blank_beside(state: State, name: str, words: Sequence[Message], reason: str) -> None:
-    """Show a stub in the place of system prompts, or of what a person wrote."""
+    """Show a stub in the place of system prompts, or of what a person wrote; no other request has a context."""
     state.void_bill()  # as an erasure does
     if name in state.log.decisions:
         edit = state.log.decisions[name].edit
@@ -72,7 +72,8 @@ def _blank_beside(state: State, name: str, words: Sequence[Message], reason: str
     frame = state.log.frame()
     stub = Message("system", (Text(f"[erased: {reason}]"),))
     system = tuple(stub if one in words else one for one in frame.system)
-    state.write(Framed(msgspec.structs.replace(frame, system=system)))
+    if system != frame.system:
+        state.write(Framed(msgspec.structs.replace(frame, system=system)))
 
 
 def _placeholders(state: State) -> list[Elide]:

@@ -35,6 +35,7 @@ from fanfold.dialects.registry import request_fields
 from fanfold.dialects.tools import chosen_tool
 from fanfold.dialects.weigh import Offer, sendable
 from fanfold.session.aftermath import GivenParams, HashedRows
+from fanfold.session.beside import context_or_stub
 from fanfold.session.reduce import MOVED, NOTHING, is_due, less, reduce, rest, trim
 from fanfold.session.state import State
 from fanfold.session.still import adopt, adopt_after_edits, told_at_the_end
@@ -123,6 +124,7 @@ def prepare(state: State, max_tokens: int | None, context: str | None, params: M
     context = told_at_the_end(state, sendable(context) if context else None)
     extra = given.weight + _weigh_forced(state, given.params)
     if context:
+        context = context_or_stub(state.log, context)
         extra += state.gauge.message(user(context))
     view, limits = _view(state), state.limits(given.reply)
     return Request(

@@ -18,6 +18,7 @@ from fanfold.dialects.dialect import encode
 from fanfold.dialects.tools import functions
 from fanfold.dialects.weigh import framed, sendable
 from fanfold.session import undo
+from fanfold.session.beside import words_beside, words_id
 from fanfold.session.gc import entries_ever
 from fanfold.session.open import open_aside
 from fanfold.session.preview import last_reply
@@ -260,6 +261,23 @@ def count_erasures(chat: Verbs) -> int:
     """How often something was erased here: what was made from a session before that may quote it."""
     chat._state.read_whole()
     return sum(isinstance(record, Erased) for record in chat._state.log.records)
+
+
+def has_context(chat: Verbs, number: int) -> bool:
+    """Whether a request went out with a context that can be erased."""
+    log = chat._state.log
+    context, stubs = log.sent[number].context, {f"[erased: {reason}]" for reason in log.erasures.values()}
+    return bool(context) and context not in stubs
+
+
+def request_with(chat: Verbs, context: str) -> int:
+    """The last request with the context of this id, as a search finds it."""
+    chat._state.read_whole()
+    sent = chat._state.log.sent
+    for number in reversed(range(len(sent))):
+        if any(words_id(one) == context for one in words_beside(sent[number])):
+            return number
+    raise NotFound(f"No request has the context {context[:12]!r} any more.")
 
 
 def places_of(chat: Verbs) -> dict[str, str]:

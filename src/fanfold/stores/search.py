@@ -47,7 +47,7 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True):
     """`message`, `replaced` (a body that a client sent later), `edit`, `system`, `labels`, `context`, `output`, or
     `name` where it is the session's own name."""
     entry: str = ""
-    """The entry, where it is a message or replaces one; of a system prompt or labels, the id to erase them by."""
+    """The entry, where it is a message or replaces one; else the id to erase a system prompt, labels or context by."""
     edit: str = ""
     """The edit, where it is what an edit shows."""
     ref: str = ""
@@ -208,7 +208,8 @@ class _Look:
                 id = entry_id(None, Message("system", (Text(words),)))
                 yield self._passage("labels", entry=id), iter((words,))
             case Sent(context=str(context)):
-                yield self._passage("context"), iter((context,))
+                id = entry_id(None, Message("system", (Text(context),)))
+                yield self._passage("context", entry=id), iter((context,))
             case Edited(decisions=decisions):
                 for decision in decisions:
                     yield self._passage("edit", edit=decision.id), iter((_shown(decision.edit),))

@@ -91,11 +91,12 @@ def _lines_of(found: fanfold.Garbage, deleted: bool, hidden: bool) -> Iterator[s
 @click.option("--reason", required=True, help="The reason; it is shown in place of the content.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def erase(chat: fanfold.Session, entries: tuple[str, ...], reason: str, yes: bool, as_json: bool) -> None:
-    """Destroy messages, outputs, system prompts, labels or notes, everywhere.
+    """Destroy messages, outputs, system prompts, labels, contexts or notes, everywhere.
 
-    ENTRY is what `fanfold search` prints: the id of a message, of a system prompt or of labels, `o12` for an output,
-    `e7` for a note, a fold or a pin that a person wrote. `system` is every system prompt that the session ever had,
-    `labels` all its labels. It cannot be undone.
+    ENTRY is what `fanfold search` prints: the id of a message, of a system prompt, of labels or of the context of a
+    request, `o12` for an output, `e7` for a note, a fold or a pin that a person wrote. `system` is every system prompt
+    that the session ever had, `labels` all its labels, `context` the contexts of all its requests, "request 3" that of
+    one. It cannot be undone.
 
     \b
     Example: fanfold erase run-42 o12 --reason "holds a password"
@@ -104,7 +105,7 @@ def erase(chat: fanfold.Session, entries: tuple[str, ...], reason: str, yes: boo
         say({"erased": None}, "Nothing was erased.", as_json)
         click.get_current_context().exit(1)
     done = [chat.erase(entry, reason) for entry in entries]
-    told = [f"{id[:8]} is erased: {reason}" for id in done]
+    told = [f"{id if id.startswith('request ') else id[:8]} is erased: {reason}" for id in done]
     say({"erased": done if len(done) > 1 else done[0], "reason": reason}, "\n".join(told), as_json)
 
 

@@ -1,7 +1,7 @@
 // One request: its exact body, what differs from the one before, cache and bill.
-import { html } from "./vendor/htm-preact.js";
+import { html, useEffect } from "./vendor/htm-preact.js";
 import { ask, session } from "./api.js";
-import { Line, LongList, WIDEST, Wait, asLines, clock, dollars, hue, label, many, number, plain, to, useAsk } from "./parts.js";
+import { Line, LongList, WIDEST, Wait, asLines, clock, dollars, hue, label, many, number, plain, to, useAsk, useChange } from "./parts.js";
 
 export const CAUSES = {
   first: "It was the first request.",
@@ -22,8 +22,14 @@ const MOST = 12; // rows of a difference that are listed
 
 export function Request({ name, at }) {
   const asked = useAsk(session(name, "requests/" + at), { limit: 1 });
+  const change = useChange(name);
+  useEffect(() => { // a search names it by its context, and that may be erased here
+    if (asked.value && at.length >= 32) location.replace(to(name, "request", asked.value.number));
+  }, [asked.value]);
   if (!asked.value) return html`<${Wait} of=${asked} />`;
   const one = asked.value;
+  const erase = () => change("erase", { entry: "request " + one.number },
+    "Destroy the context of request " + one.number + " for good", "Destroy it", "Destroyed");
   const step = (n, title) => html`<a class="button quiet" href=${to(name, "request", n)}>${title}</a>`;
   return html`<h1>Request ${one.number} of ${plain(name)}</h1>
     <p class="lead">${[plain(one.model), clock(one.time)].filter(Boolean).join(" · ")}. ${one.exact
@@ -33,6 +39,7 @@ export function Request({ name, at }) {
       ${one.number > 0 ? step(one.number - 1, "← Request " + (one.number - 1)) : null}
       ${one.number < one.requests - 1 ? step(one.number + 1, "Request " + (one.number + 1) + " →") : null}
       <a class="button quiet" href=${to(name, "time", one.number)}>On the time line</a>
+      ${one.context ? html`<button class="quiet" onClick=${erase}>Erase its context …</button>` : null}
     </div>
     <${Bill} name=${name} one=${one} />
     ${one.diff ? html`<${Difference} name=${name} one=${one} />` : null}

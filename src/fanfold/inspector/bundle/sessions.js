@@ -78,6 +78,7 @@ const SAID = { message: "said", replaced: "changed later", edit: "in an edit", s
 
 function place(hit) {
   if (hit.ref) return to(hit.session, "outputs", hit.ref);
+  if (hit.kind === "context") return to(hit.session, "request", hit.entry);
   if (hit.edit) return to(hit.session, "edit", hit.edit);
   return hit.entry && !["system", "labels"].includes(hit.kind) ? to(hit.session, "message", hit.entry) : to(hit.session, "now");
 }
