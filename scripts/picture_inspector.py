@@ -31,7 +31,7 @@ from fanfold.stores.sqlite import SQLite  # noqa: E402
 from fanfold.testing.provider import Provider  # noqa: E402
 from tests.browser import found, opened  # noqa: E402
 from tests.gateway.gate import Gate  # noqa: E402
-from tests.gateway.test_inspector import run, script  # noqa: E402
+from tests.gateway.looping import run, script  # noqa: E402
 
 SYSTEM = "You fix bugs in a small shop, written in Python. Run the tests after every change."
 TASK = """Invoices of three lines are one cent short. Find out why and fix it.

@@ -6,12 +6,22 @@ import asyncio
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
 
 TICK = 0.005
+PATIENCE = 60.0
+"""Seconds until something that never happens is given up."""
+
+
+def until(true: Callable[[], bool]) -> None:
+    """Wait for something; what never happens ends the test, and not the run."""
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(TICK)
 
 
 class QuickServer(uvicorn.Server):

@@ -5,39 +5,17 @@ from http.client import HTTPConnection
 
 import pytest
 
-from fanfold.testing.provider import Provider, Turn
+from fanfold.testing.provider import Provider
 from tests.browser import opened
 from tests.gateway.gate import Gate, Upstream
-from tests.provider.test_sdks import Chat
+from tests.gateway.looping import STEPS, outputs, run, script
 
 BROWSER = {"accept": "text/html,application/xhtml+xml"}
-STEPS = 24
 ALICE, BOB = "alice-key-0123456789", "bob-key-0123456789ab"
 KEYS = {
     name: {"key": key, "tenant": name, "openai": "sk-upstream"}
     for name, key in {"alice": ALICE, "bob": BOB}.items()
 }
-
-
-def script(request):
-    """A call for many steps, then a text."""
-    if request.number >= STEPS:
-        return Turn("Found it.")
-    return Turn("", calls=[("grep", {"pattern": f"x{request.number}"})])
-
-
-def outputs(number):
-    """An output of 4 KB, no two alike."""
-    return "\n".join(f"src/m{number}_{line}.py:{line}: found {number * line}" for line in range(120))
-
-
-def run(gate, steps=STEPS):
-    """A loop through the gateway, which has to leave something out."""
-    talk = Chat(gate)
-    for number in range(steps):
-        talk.output = outputs(number)
-        talk.take(talk.ask(False))
-    return talk
 
 
 def token(gate):

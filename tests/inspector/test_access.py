@@ -14,7 +14,7 @@ import fanfold
 from fanfold.stores.memory import Memory
 from tests.browser import Opened, opened
 from tests.gateway.gate import Gate, Upstream
-from tests.inspector.test_page import looking
+from tests.inspector.sights import Keys, looking
 from tests.inspector.world import open_worked
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text()
@@ -93,39 +93,6 @@ def test_axe_finds_nothing_wrong_with_health(width: int, colours: str) -> None:
             seen.page.get_by_role("heading", name="Upstreams").wait_for()
             check(seen, "health")
             assert seen.complaints == []
-
-
-class Keys:
-    """Somebody who has a keyboard, and nothing else."""
-
-    def __init__(self, sight: Any) -> None:
-        self.sight = sight
-
-    def to(self, role: str, name: str, *, within: Any = None, exact: bool = True) -> Keys:
-        """Tab to what has this role and name; it has to be reachable."""
-        wanted = (within or self.sight).get_by_role(role, name=name, exact=exact).first
-        wanted.wait_for()
-        for _ in range(300):
-            if wanted.evaluate("one => one === document.activeElement"):
-                return self
-            self.sight.keyboard.press("Tab")
-        raise AssertionError(f"{role} {name!r} cannot be reached by keyboard")
-
-    def press(self, key: str = "Enter") -> Keys:
-        self.sight.keyboard.press(key)
-        return self
-
-    def type(self, text: str) -> Keys:
-        self.sight.keyboard.press("Control+a")
-        self.sight.keyboard.type(text)
-        return self
-
-    def confirm(self, button: str) -> None:
-        """Read what the change would do, and do it."""
-        box = self.sight.get_by_role("dialog")
-        box.get_by_role("listitem").first.wait_for()
-        self.to("button", button, within=box).press()
-        box.wait_for(state="detached")
 
 
 @contextmanager

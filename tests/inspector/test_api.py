@@ -23,8 +23,7 @@ from fanfold.session.session import Session
 from fanfold.stores.sqlite import SQLite
 from fanfold.strategies.elide import elide
 from fanfold.testing import called, replied, response
-from tests.inspector.test_edit import open_handed_over
-from tests.inspector.world import ROWS, Page, Visitor, open_worked
+from tests.inspector.world import ROWS, Page, Visitor, open_handed_over, open_worked
 
 
 @pytest.fixture
@@ -180,7 +179,7 @@ def test_every_row_says_why_it_is_as_it_is(store: SQLite) -> None:
         assert rows[0]["because"].startswith("Pinned")
         assert any("Shortened by" in row["because"] and "the whole is kept" in row["because"] for row in rows)
         assert any(row["because"].startswith("New:") for row in rows)
-        assert rows[-1]["kind"] == "note" or any(row["kind"] == "note" for row in rows)
+        assert [row["text"] for row in rows if row["kind"] == "note"] == ["[note: plan] look on"]
         told = visitor.ask("sessions/run")
         assert [one["entry"] for one in told["pins"]] == [chat.view().rows[0].id]
         assert told["notes"][0]["text"] == "look on"
@@ -487,14 +486,42 @@ def test_what_is_not_there_is_said_in_a_sentence(store: SQLite) -> None:
     with Page(store) as page:
         visitor = page.enter()
         assert "no session" in visitor.ask("sessions/nobody", 404)["error"]
-        assert visitor.ask("sessions/run/edits/e999", 404)["error"]
-        assert visitor.ask("sessions/run/requests/x", 400)["error"]
-        assert visitor.ask("sessions/run/outputs/o999", 404)["error"]
-        assert visitor.ask("sessions/run/grep?pattern=(", 400)["error"]
-        assert visitor.ask("sessions/run/melt", 404)["error"]
-        assert visitor.ask("sessions/run/rows%2F%7B%7D", 404)["error"]
-        assert visitor.tell("run", "melt", status=404)["error"]
-        assert visitor.tell("run", "undo", status=404, edit="e999")["error"]
+        nothing = "There is nothing here by this name."
+        assert visitor.ask("sessions/run/edits/e999", 404)["error"] == "There is no edit 'e999' here."
+        assert visitor.ask("sessions/run/requests/x", 400)["error"] == "A request has a number, not 'x'."
+        output = visitor.ask("sessions/run/outputs/o999", 404)["error"]
+        assert output.startswith("There is no output 'o999' in this conversation; o1, o2, ")
+        pattern = visitor.ask("sessions/run/grep?pattern=(", 400)["error"]
+        assert pattern.startswith("The pattern '(' cannot be used (missing ): (). ")
+        assert visitor.ask("sessions/run/melt", 404)["error"] == nothing
+        assert visitor.ask("sessions/run/rows%2F%7B%7D", 404)["error"] == nothing
+        assert visitor.tell("run", "melt", status=404)["error"] == nothing
+        undo = visitor.tell("run", "undo", status=404, edit="e999")["error"]
+        assert undo.startswith("There is no edit 'e999' in this session; ")
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("view?limit=-1", "limit"),
+        ("view?offset=-1", "offset"),
+        ("rows/{row}?most=-1", "most"),
+        ("entries/{row}?most=-5", "most"),
+        ("edits/e1?limit=-1", "limit"),
+        ("requests/0?limit=-1", "limit"),
+        ("requests/0?widest=0", "widest"),
+        ("requests?from=-2", "from"),
+        ("outputs/o1?offset=-1", "offset"),
+        ("outputs/o1?limit=-1", "limit"),
+    ],
+)
+def test_a_number_below_what_it_can_be_is_refused_in_a_sentence(store: SQLite, path: str, name: str) -> None:
+    with open_worked(store) as chat:
+        row = chat.view().rows[0].id
+    with Page(store) as page:
+        told = page.enter().ask(f"sessions/run/{path.format(row=row)}", 400)
+        least = 1 if name == "widest" else 0
+        assert told["error"] == f"{name} is at least {least}."
 
 
 def test_a_row_that_is_gone_is_told_and_one_that_never_was_is_not_found(store: SQLite) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import fanfold
 from fanfold.stores.memory import Memory
 from tests.browser import opened
-from tests.inspector.test_page import looking
+from tests.inspector.sights import looking, see
 from tests.inspector.world import TOKEN, Page, open_worked
 
 
@@ -165,15 +165,6 @@ def test_that_a_list_is_empty_is_said_below_the_heading() -> None:
         empty = sight.get_by_text("None has these words.")
         empty.wait_for()
         assert empty.bounding_box()["y"] > sight.get_by_role("heading", level=1).bounding_box()["y"]
-
-
-def see(sight: Any, *, hidden: bool) -> None:
-    """What a browser does when another tab is chosen, or this one again."""
-    sight.evaluate(
-        "hidden => { Object.defineProperty(document, 'hidden', { configurable: true, value: hidden });"
-        " document.dispatchEvent(new Event('visibilitychange')); }",
-        hidden,
-    )
 
 
 def test_a_tab_that_nobody_sees_holds_no_connection_and_catches_up_when_it_is_seen() -> None:

@@ -2,29 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-import fanfold
 from fanfold.stores.memory import Memory
-from fanfold.testing import called, replied, response
-from tests.inspector.test_access import Keys
-from tests.inspector.test_page import looking
-
-
-def open_handed_over(store: Any) -> tuple[fanfold.Session, str]:
-    """A session that was reduced to a hand-over, and the edit that did it."""
-    chat = fanfold.open("run", store=store, model="gpt-5.2", window=8_000)
-    chat.say("Fix the column in parser.py. Never touch vendor/.")
-    for step in range(150):
-        counted = chat.request(max_tokens=500).sent.tokens
-        call = called(f"c{step}", "read", json.dumps({"path": f"src/module_{step}.py"}))
-        chat.receive(response(replied(f"I read module_{step} to find the column.", call), prompt=counted))
-        chat.answer(f"c{step}", f"# module_{step}\n" + f"column_{step} = lost({step})\n" * 60)
-        folds = [one for one in chat.edits() if one.kind == "fold"]
-        if folds:
-            return chat, folds[0].decision.id
-    raise AssertionError("nothing was handed over")
+from tests.inspector.sights import Keys, looking
+from tests.inspector.world import open_handed_over
 
 
 def test_a_line_of_a_hand_over_leads_to_its_source_by_keyboard() -> None:

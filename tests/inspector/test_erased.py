@@ -11,9 +11,8 @@ import fanfold
 from fanfold.stores.memory import Memory
 from fanfold.stores.sqlite import SQLite
 from fanfold.testing import called, replied, response
-from tests.inspector.test_page import looking
-from tests.inspector.test_trying import wait
-from tests.inspector.world import Page, Visitor, open_worked
+from tests.inspector.sights import looking
+from tests.inspector.world import Page, Visitor, open_worked, trial_ended
 
 SECRET = "the-vault-in-the-cellar"
 
@@ -54,7 +53,7 @@ def test_the_arguments_of_an_erased_call_are_not_told_beside_its_result(tmp_path
 
 def try_smaller(visitor: Visitor) -> None:
     visitor.tell("run", "try", window=900, strategy="drop_oldest")
-    wait(visitor)
+    trial_ended(visitor)
 
 
 def test_a_trial_is_forgotten_with_what_it_quotes() -> None:

@@ -14,7 +14,7 @@ import fanfold
 from fanfold.stores.memory import Memory
 from fanfold.stores.sqlite import SQLite
 from fanfold.testing import called, replied, response
-from tests.inspector.test_page import looking
+from tests.inspector.sights import figure, looking
 from tests.inspector.world import WICKED, Page
 
 ROWS = 10_000
@@ -102,6 +102,9 @@ def test_a_session_that_grows_by_twenty_requests_a_second_stays_usable(tmp_path:
             counted = chat.request(max_tokens=500).sent.tokens
             chat.receive(response(replied("Yes."), prompt=counted))
 
+    def made(sight: Any) -> int:
+        return int(figure(sight, "Requests").replace(",", ""))
+
     worker = threading.Thread(target=work)
     worker.start()
     try:
@@ -111,17 +114,12 @@ def test_a_session_that_grows_by_twenty_requests_a_second_stays_usable(tmp_path:
                 for link, heading in (("Time line", "requests"), ("Now", "tokens are in the window")):
                     sight.get_by_role("link", name=link, exact=True).click()
                     sight.get_by_role("heading", name=heading, level=1).wait_for()
-                before = _figure(sight)
-                seen.wait_until(lambda before=before: _figure(sight) > before)
+                before = made(sight)
+                seen.wait_until(lambda before=before: made(sight) > before)
             seen.wait_until(lambda: len(chat.requests()) > 20)
     finally:
         stop.set()
         worker.join()
-
-
-def _figure(sight: Any) -> int:
-    sight.get_by_text("Requests", exact=True).wait_for()
-    return int(sight.locator(".figures dd").nth(3).inner_text().replace(",", ""))
 
 
 @pytest.mark.parametrize("dialect", MODELS)

@@ -11,9 +11,7 @@ import fanfold
 from fanfold.inspector.safety import Access
 from fanfold.stores.memory import Memory
 from tests.browser import opened
-from tests.inspector.test_access import Keys
-from tests.inspector.test_clicks import see
-from tests.inspector.test_page import looking
+from tests.inspector.sights import Keys, looking, see
 from tests.inspector.world import TOKEN, Page, open_worked
 
 STRANGE = "invoice\u202excod.exe\x9b31m\x07"

@@ -7,7 +7,7 @@ import pytest
 import fanfold
 from fanfold.stores.memory import Memory
 from tests.browser import opened
-from tests.inspector.test_page import looking
+from tests.inspector.sights import looking
 from tests.inspector.world import TOKEN, Page, open_worked
 
 
@@ -69,3 +69,12 @@ def test_an_address_of_another_tenant_leads_to_the_sessions_of_ones_own(tenants:
         seen.page.get_by_role("link", name="of-a").click()
         seen.page.get_by_role("heading", name="tokens are in the window").wait_for()
         assert seen.complaints == []
+
+
+@pytest.mark.parametrize(
+    "screen", ["now", "hidden", "time", "outputs", "try", "request/0", "edit/e1", "message/m"]
+)
+def test_every_screen_of_a_session_that_is_not_there_says_so(screen: str) -> None:
+    with Page(Memory()) as page, opened(f"{page.url}/?token={TOKEN}#/s/nobody/{screen}") as seen:
+        seen.page.get_by_text("There is no session 'nobody' here").first.wait_for()
+        assert seen.page.get_by_text("Loading").count() == 0

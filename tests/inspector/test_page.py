@@ -4,34 +4,20 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import fanfold
 from fanfold.stores.memory import Memory
 from fanfold.testing.provider import Provider, Turn
-from tests.browser import Opened, opened
-from tests.inspector.world import ROWS, TOKEN, Page, open_worked
+from tests.browser import opened
+from tests.inspector.sights import looking
+from tests.inspector.world import ROWS, open_worked
 
-openai = pytest.importorskip("openai")
 BUNDLE = Path(fanfold.__file__).parent / "inspector" / "bundle"
 MOST_BYTES = 150_000
-
-
-@contextmanager
-def looking(
-    store: Any, place: str = "", *, write: bool = True, **options: Any
-) -> Iterator[tuple[Any, Opened]]:
-    """An inspector, and a browser that came in by its link."""
-    with Page(store, write=write) as page, opened(f"{page.url}/?token={TOKEN}#/{place}", **options) as seen:
-        yield page, seen
-        assert seen.complaints == []
-        assert all(url.startswith((page.url, "data:")) for url in seen.requests)
 
 
 def test_the_bundle_is_small_and_carries_its_licences() -> None:
@@ -46,6 +32,7 @@ def test_the_bundle_is_small_and_carries_its_licences() -> None:
 
 
 def test_the_next_body_that_a_provider_receives_is_what_the_click_promised() -> None:
+    openai = pytest.importorskip("openai")
     store = Memory()
     chat = open_worked(store, window=400_000, strategy="auto")
     chat.fold(tuple(row.id for row in chat.view().rows[1:7]), "Looked at three disks.")
@@ -189,7 +176,8 @@ def test_every_screen_fits_and_has_names(width: int, colours: str) -> None:
             assert sight.evaluate("document.documentElement.scrollWidth <= innerWidth"), place
             nameless = sight.evaluate(
                 "[...document.querySelectorAll('button, a, input, textarea, select')].filter(one =>"
-                " !(one.textContent.trim() || one.getAttribute('aria-label') || one.closest('label'))).length"
+                " !((/^(BUTTON|A)$/.test(one.tagName) && one.textContent.trim()) || one.getAttribute('aria-label')"
+                " || one.closest('label'))).length"
             )
             assert nameless == 0, place
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import fanfold
 from fanfold.stores.memory import Memory
-from tests.inspector.test_page import looking
+from tests.inspector.sights import looking
 from tests.inspector.world import Page
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import runpy
 from pathlib import Path
 
@@ -24,5 +25,5 @@ def test_what_stands_on_the_screens_is_what_the_pictures_show(tmp_path: Path) ->
 
 def test_every_picture_of_the_pages_is_there_and_is_used() -> None:
     pages = "".join(page.read_text("utf-8") for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-    unused = [path.name for path in PICTURES.glob("*.png") if f"assets/inspector/{path.name}" not in pages]
-    assert unused == []
+    used = set(re.findall(r"assets/inspector/([\w-]+\.png)", pages))
+    assert {path.name for path in PICTURES.glob("*.png")} == used

@@ -11,8 +11,7 @@ import pytest
 import fanfold
 from fanfold.stores.memory import Memory
 from fanfold.testing.provider import Provider, Turn
-from tests.inspector.test_access import Keys
-from tests.inspector.test_page import looking
+from tests.inspector.sights import Keys, looking
 from tests.inspector.world import open_worked
 
 openai = pytest.importorskip("openai")

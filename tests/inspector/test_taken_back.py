@@ -10,7 +10,7 @@ import pytest
 import fanfold
 from fanfold.inspector.changes import ACTIONS
 from fanfold.stores.memory import Memory
-from tests.inspector.test_page import looking
+from tests.inspector.sights import looking
 from tests.inspector.world import Page, open_worked
 
 FINAL = {"release"}

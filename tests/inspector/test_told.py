@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 import fanfold
@@ -13,8 +11,8 @@ from fanfold.testing import called, replied, response
 from fanfold.testing.provider import Provider
 from tests.browser import opened
 from tests.gateway.gate import Gate
-from tests.gateway.test_inspector import run, script
-from tests.inspector.test_page import looking
+from tests.gateway.looping import run, script
+from tests.inspector.sights import figure, looking
 
 WORDS = "The disk hums and all is well. " * 300
 BILLED = 10, 7, 12, 9
@@ -35,11 +33,6 @@ def broken(store: Memory) -> fanfold.Session:
         chat.receive(body)
         chat.say(f"And now {number}? {WORDS}")
     return chat
-
-
-def figure(sight: Any, title: str) -> str:
-    """What stands below the name of a figure."""
-    return sight.locator("dt", has_text=title).locator("xpath=..").locator("dd").inner_text()
 
 
 def test_a_request_says_what_it_was_billed_and_why_the_cached_beginning_ended() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
@@ -12,16 +11,10 @@ from fanfold.inspector.trial_process import TrialQuestion
 from fanfold.inspector.trials import PolicyTrial
 from fanfold.stores.memory import Memory
 from fanfold.transcripts import Conversation
-from tests.inspector.world import Page, Visitor, open_worked
+from tests.inspector.world import Page, open_worked, trial_ended
+from tests.serving import until
 
 DIALECTS = {"anthropic": "claude-opus-4-5", "gemini": "gemini-2.5-pro", "openai.responses": "gpt-5.2"}
-
-
-def wait(visitor: Visitor, session: str = "run") -> dict[str, Any]:
-    """The newest trial, once it is at its end."""
-    while (found := visitor.ask(f"sessions/{session}/trials")["trials"][0])["running"]:
-        time.sleep(0.05)
-    return dict(found)
 
 
 def test_a_session_is_tried_in_a_smaller_window() -> None:
@@ -35,7 +28,7 @@ def test_a_session_is_tried_in_a_smaller_window() -> None:
         assert "drop_oldest" in told["strategies"]
         begun = visitor.tell("run", "try", window=9_000, strategy="drop_oldest")
         assert begun["running"]
-        ended = wait(visitor)
+        ended = trial_ended(visitor)
         assert (ended["done"], ended["error"]) == (ended["of"], "")
         now, tried, everything = ended["results"]
         assert (now["window"], tried["window"], tried["strategy"]) == (40_000, 9_000, "drop_oldest")
@@ -62,7 +55,7 @@ def test_thrift_is_tried_and_what_cannot_be_is_said() -> None:
         assert visitor.tell("run", "try", status=400, window=0)["error"]
         assert "no dry run" in visitor.tell("run", "try", status=400, window=9_000, dry_run=True)["error"]
         visitor.tell("run", "try", strategy="default", thrift=1.0)
-        assert wait(visitor)["results"][1]["thrift"] == 1.0
+        assert trial_ended(visitor)["results"][1]["thrift"] == 1.0
 
 
 def test_a_trial_can_be_cancelled_and_belongs_to_its_session() -> None:
@@ -77,15 +70,14 @@ def test_a_trial_can_be_cancelled_and_belongs_to_its_session() -> None:
         ended = visitor.tell("run", "cancel", trial=begun["trial"])
         assert (ended["cancelled"], ended["running"]) == (True, False)
         assert visitor.tell("run", "cancel", trial=begun["trial"]) == ended
-        assert wait(visitor)["results"] is None
+        assert trial_ended(visitor)["results"] is None
         for wrong in ([], "1", None):
             assert "number" in visitor.tell("run", "cancel", status=400, trial=wrong)["error"]
 
 
 def test_why_a_trial_died_is_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     trial = PolicyTrial(1, ("default", "run"), TrialQuestion(cast("Conversation", None), ()))
-    while trial.running:
-        time.sleep(0.05)
+    until(lambda: not trial.running)
     assert "log" in trial.error
     assert "ValidationError" in caplog.text
 
@@ -100,7 +92,7 @@ def test_every_dialect_is_tried(dialect: str) -> None:
     with Page(store) as page:
         visitor = page.enter()
         visitor.tell("run", "try", window=1_500, strategy="drop_oldest")
-        assert [one["calls"] for one in wait(visitor)["results"]] == [3, 3, 3]
+        assert [one["calls"] for one in trial_ended(visitor)["results"]] == [3, 3, 3]
 
 
 def test_where_nobody_spoke_there_is_nothing_to_try() -> None:
@@ -110,4 +102,4 @@ def test_where_nobody_spoke_there_is_nothing_to_try() -> None:
     with Page(store) as page:
         visitor = page.enter()
         visitor.tell("run", "try", window=1_500)
-        assert "nothing to replay" in wait(visitor)["error"]
+        assert "nothing to replay" in trial_ended(visitor)["error"]

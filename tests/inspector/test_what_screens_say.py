@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import fanfold
 from fanfold.stores.memory import Memory
@@ -11,8 +10,8 @@ from fanfold.testing import replied, response
 from fanfold.testing.provider import Provider
 from tests.browser import opened
 from tests.gateway.gate import Gate
-from tests.gateway.test_inspector import run, script
-from tests.inspector.test_page import looking
+from tests.gateway.looping import run, script
+from tests.inspector.sights import figure, looking
 from tests.inspector.world import open_worked
 
 BREAKS = "the next cache break"
@@ -29,12 +28,6 @@ def open_folded(store: Memory) -> fanfold.Session:
         chat.receive(response(replied("All is well."), prompt=sent.tokens + 4_000))
         chat.say("And now?")
     return chat
-
-
-def figure(sight: Any, title: str) -> str:
-    """The figure below a title, without the small words that explain it."""
-    place = sight.locator("dl.figures > div", has=sight.locator("dt", has_text=re.compile(f"^{title}$")))
-    return str(place.locator("dd").evaluate("one => one.firstChild.textContent"))
 
 
 def test_a_request_says_what_differs_why_the_cache_broke_and_how_far_the_estimate_was_off() -> None:

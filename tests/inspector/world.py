@@ -14,7 +14,7 @@ from fanfold.inspector.app import Inspector
 from fanfold.inspector.serve import make_server
 from fanfold.strategies.elide import elide
 from fanfold.testing import called, replied, response
-from tests.serving import QuickServer, serving
+from tests.serving import QuickServer, serving, until
 
 TOKEN = "a-token-for-the-tests-of-the-inspector"
 ROWS = "\n".join(f"row {n}: the disk hums and all is well" for n in range(400))
@@ -39,6 +39,33 @@ def open_worked(store: Any, name: str = "run", **options: Any) -> fanfold.Sessio
     chat = fanfold.open(name, store=store, **given)
     work(chat)
     return chat
+
+
+def open_handed_over(store: Any) -> tuple[fanfold.Session, str]:
+    """A session that was reduced to a hand-over, and the edit that did it."""
+    chat = fanfold.open("run", store=store, model="gpt-5.2", window=8_000)
+    chat.say("Fix the column in parser.py. Never touch vendor/.")
+    for step in range(150):
+        counted = chat.request(max_tokens=500).sent.tokens
+        call = called(f"c{step}", "read", json.dumps({"path": f"src/module_{step}.py"}))
+        chat.receive(response(replied(f"I read module_{step} to find the column.", call), prompt=counted))
+        chat.answer(f"c{step}", f"# module_{step}\n" + f"column_{step} = lost({step})\n" * 60)
+        folds = [one for one in chat.edits() if one.kind == "fold"]
+        if folds:
+            return chat, folds[0].decision.id
+    raise AssertionError("nothing was handed over")
+
+
+def trial_ended(visitor: Visitor, session: str = "run") -> dict[str, Any]:
+    """The newest trial, once it is at its end."""
+    found = list[dict[str, Any]]()
+
+    def ended() -> bool:
+        found[:] = visitor.ask(f"sessions/{session}/trials")["trials"][:1]
+        return not found[0]["running"]
+
+    until(ended)
+    return found[0]
 
 
 class Page:

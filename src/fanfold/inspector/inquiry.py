@@ -23,8 +23,8 @@ class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
     query: Mapping[str, str] = {}
     body: Mapping[str, Any] = {}
 
-    def number(self, name: str, usual: int, most: int | None = None) -> int:
-        """A number of the query."""
+    def number(self, name: str, usual: int, most: int | None = None, *, least: int = 0) -> int:
+        """A number of the query; more than the most that is given at once is cut to that."""
         text = self.query.get(name)
         if text is None:
             return usual
@@ -32,6 +32,8 @@ class Inquiry(msgspec.Struct, frozen=True, kw_only=True):
             value = int(text)
         except ValueError:
             raise BadInput(f"{name} is a number, not {text[:40]!r}.") from None
+        if value < least:
+            raise BadInput(f"{name} is at least {least}.")
         return value if most is None else min(value, most)
 
     def flag(self, name: str) -> bool:

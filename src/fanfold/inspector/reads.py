@@ -153,7 +153,7 @@ def view_rows(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     view = _view(seat, asked)
     if asked.flag("full"):
         return describe(view)
-    start, most = max(0, asked.number("offset", 0)), asked.number("limit", _PAGE, _MOST_PAGE)
+    start, most = asked.number("offset", 0), asked.number("limit", _PAGE, _MOST_PAGE)
     made = seat.read_decisions()
     rows = [describe_brief(row, view, made, seat.calls, seat) for row in view.rows[start : start + most]]
     return {
@@ -171,7 +171,7 @@ def view_rows(seat: Seat, asked: Inquiry) -> dict[str, Any]:
 
 def _view(seat: Seat, asked: Inquiry) -> View:
     if "request" in asked.query:
-        return seat.chat.sent(asked.number("request", -1))[1]
+        return seat.chat.sent(asked.number("request", -1, least=-1))[1]
     return without_any_room(seat.chat.view())
 
 
@@ -342,7 +342,7 @@ def edit(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     if found is None:
         raise NotFound(f"There is no edit {asked.id[:40]!r} here.")
     why, most = chat.why(found.decision.id), asked.number("most", LONG)
-    start, size = max(0, asked.number("offset", 0)), asked.number("limit", 100, _MOST_PAGE)
+    start, size = asked.number("offset", 0), asked.number("limit", 100, _MOST_PAGE)
     covered = []
     for id in why.hides[start : start + size]:
         message = view.said(id)
@@ -400,7 +400,7 @@ def request(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     one = every[written.number]
     lines = _lines(written.body)
     before = _lines(chat.body(written.number - 1).body) if written.number else []
-    start, most = max(0, asked.number("offset", 0)), asked.number("limit", 1_000, 5_000)
+    start, most = asked.number("offset", 0), asked.number("limit", 1_000, 5_000)
     return {
         **asdict(one),
         "tokens": chat.sent(written.number)[1].tokens,
@@ -419,7 +419,7 @@ def request(seat: Seat, asked: Inquiry) -> dict[str, Any]:
 
 
 def _widest(asked: Inquiry) -> int:
-    return max(1, asked.number("widest", _WIDEST, _WIDEST_WHOLE))
+    return asked.number("widest", _WIDEST, _WIDEST_WHOLE, least=1)
 
 
 def _cut_lines(lines: Sequence[str], widest: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 // Asking the server, and hearing that something changed.
 const ROOT = "/inspector/api/";
-export const place = { tenant: "", visitor: "" };
+export const place = { tenant: "", several: false, visitor: "" }; // `several`: the token names more than one tenant
 
 function address(path, query, tenant = place.tenant) {
   const told = { ...(tenant ? { tenant } : {}), ...query };

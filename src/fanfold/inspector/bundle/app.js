@@ -11,19 +11,29 @@ import { Outputs } from "./outputs.js";
 import { Try } from "./try.js";
 import { Health } from "./health.js";
 
-const SCREENS = [["now", "Now"], ["hidden", html`<span class="less">What is </span>not shown`], ["time", "Time line"], ["outputs", "Outputs"],
-  ["try", "Try a policy"]];
+const SCREENS = [
+  ["now", "Now"], ["hidden", html`<span class="less">What is </span>not shown`], ["time", "Time line"], ["outputs", "Outputs"],
+  ["try", "Try a policy"],
+];
 const SEEN_EVERY = 400; // milliseconds between two looks at a session that changes all the time
 
 function decode(word) {
   try { return decodeURIComponent(word); } catch { return word; }
 }
 
+// What an address means; `tenant` is empty where it names none.
 function readAddress() {
   const words = location.hash.replace(/^#\/?/, "").split("/").map(decode);
-  if (words[0] === "t") place.tenant = words.splice(0, 2)[1];
-  if (words[0] === "s") return { name: words[1], screen: words[2] || "now", rest: words.slice(3) };
-  return { name: "", screen: words[0] === "health" ? "health" : "sessions", rest: [] };
+  const tenant = words[0] === "t" ? words.splice(0, 2)[1] : "";
+  if (words[0] === "s") return { tenant, name: words[1], screen: words[2] || "now", rest: words.slice(3) };
+  return { tenant, name: "", screen: words[0] === "health" ? "health" : "sessions", rest: [] };
+}
+
+// Go where the address leads: from then on the server is asked for this tenant.
+function arrive() {
+  const at = readAddress();
+  if (at.tenant) place.tenant = at.tenant;
+  return at;
 }
 
 function Screen({ at }) {
@@ -54,7 +64,7 @@ function Guard({ place, children }) {
 const BELONGS = { edit: "hidden", message: "hidden", request: "time", search: "now" };
 
 function Page() {
-  const [at, setAt] = useState(readAddress());
+  const [at, setAt] = useState(arrive);
   const [tick, setTick] = useState(0);
   const [about, setAbout] = useState(null);
   const [error, setError] = useState("");
@@ -71,7 +81,7 @@ function Page() {
   useEffect(() => {
     // Choosing a row or an output leaves the list where it is; a phone shows an output above the list.
     const moved = () => setAt((old) => {
-      const now = readAddress();
+      const now = arrive();
       if (now.name !== old.name || now.screen !== old.screen || (now.screen === "outputs" && innerWidth <= 900)) window.scrollTo(0, 0);
       return now;
     });
@@ -79,11 +89,11 @@ function Page() {
     ENTERED.then(() => ask("about", { tenant: "" })).then((told) => {
       const known = told.tenants.includes(place.tenant);
       place.several = told.tenants.length > 1;
-      const named = /^#\/t\//.test(location.hash);
+      const named = readAddress().tenant !== "";
       if (!known) place.tenant = told.tenants[0];
       if (!known && named) history.replaceState(null, "", home()); // an address of a tenant that this token does not name
       else if (place.several && !named) history.replaceState(null, "", home() + location.hash.replace(/^#\/?/, ""));
-      if (!known && named) setAt(readAddress());
+      if (!known && named) setAt(arrive());
       setAbout(told);
     }, (failed) => setError(failed.message));
     return () => window.removeEventListener("hashchange", moved);
@@ -114,28 +124,52 @@ function Page() {
   };
   if (error) return html`<main><section><h1>The inspector is closed to you</h1><p role="alert">${error}</p></section></main>`;
   if (!about) return html`<p class="wait">Loading …</p>`;
-  const shown = BELONGS[at.screen] || at.screen;
+  const toMain = (event) => { event.preventDefault(); document.querySelector("main").focus(); };
   return html`<${Live.Provider} value=${{ tick, about, tenant: place.tenant, propose }}>
-    <a class="skip" href="#main" onClick=${(e) => { e.preventDefault(); document.querySelector("main").focus(); }}>Skip to the content</a>
-    <header class="top"><div>
-      <a class="brand" href=${home()}><img src="/inspector/icon.svg" alt="" />fanfold</a>
-      ${at.name ? html`<a class="up less" href=${home()}>All sessions</a><span class="crumb">${plain(at.name)}</span>`
-        : html`<span class="faint">${about.title}</span>`}
-      <span class="state">${lost ? "not connected" : about.write ? "you can make changes" : "read only"}</span>
-      ${about.tenants.length > 1 ? html`<select aria-label="Tenant" value=${place.tenant} onChange=${(e) => {
-        location.hash = home(e.target.value); }}>${about.tenants.map((one) => html`<option value=${one}>${one}</option>`)}</select>` : null}
-      ${at.name ? html`<nav aria-label="Screens">${SCREENS.map(([id, title]) => html`<a key=${id} href=${to(at.name, id)} aria-current=${id === shown
-        ? "page" : null}>${title}</a>`)}</nav>`
-        : about.health ? html`<nav aria-label="Screens"><a href=${home()} aria-current=${shown === "sessions" ? "page" : null}>Sessions</a>
-          <a href=${home() + "health"} aria-current=${shown === "health" ? "page" : null}>Health</a></nav>` : null}
-    </div></header>
+    <a class="skip" href="#main" onClick=${toMain}>Skip to the content</a>
+    <${Top} at=${at} about=${about} lost=${lost} />
     ${lost ? html`<p class="lost alarm" role="alert">${lost}</p>` : null}
     <main id="main" tabindex="-1"><${Guard} place=${location.hash}><${Screen} key=${place.tenant} at=${at} /><//></main>
     ${proposal?.here === here ? html`<${Proposal} proposal=${proposal} close=${() => propose(null)} done=${done} />` : null}
-    <div aria-live="polite">${toast?.here === here ? html`<div class="toast" role="status"><span>${plain(toast.failed || toast.did)}</span>
-      <span class="buttons">${toast.back?.length ? html`<button onClick=${takeBack}>Undo</button>` : null}
-      <button onClick=${() => setToast(null)} aria-label="Close this message">✕</button></span></div>` : null}</div>
+    <div aria-live="polite">
+      ${toast?.here === here ? html`<${Toast} toast=${toast} takeBack=${takeBack} close=${() => setToast(null)} />` : null}
+    </div>
   <//>`;
+}
+
+// The head of the page: where one is, whether anything can be changed, and the ways to the other screens.
+function Top({ at, about, lost }) {
+  const state = lost ? "not connected" : about.write ? "you can make changes" : "read only";
+  return html`<header class="top"><div>
+    <a class="brand" href=${home()}><img src="/inspector/icon.svg" alt="" />fanfold</a>
+    ${at.name ? html`<a class="up less" href=${home()}>All sessions</a><span class="crumb">${plain(at.name)}</span>`
+      : html`<span class="faint">${about.title}</span>`}
+    <span class="state">${state}</span>
+    ${about.tenants.length > 1 ? html`<${Tenants} tenants=${about.tenants} />` : null}
+    <${Ways} at=${at} about=${about} />
+  </div></header>`;
+}
+
+function Tenants({ tenants }) {
+  const go = (event) => { location.hash = home(event.target.value); };
+  return html`<select aria-label="Tenant" value=${place.tenant} onChange=${go}>
+    ${tenants.map((one) => html`<option value=${one}>${one}</option>`)}</select>`;
+}
+
+function Ways({ at, about }) {
+  if (!at.name && !about.health) return null;
+  const shown = BELONGS[at.screen] || at.screen;
+  const ways = at.name ? SCREENS.map(([id, title]) => [id, title, to(at.name, id)])
+    : [["sessions", "Sessions", home()], ["health", "Health", home() + "health"]];
+  return html`<nav aria-label="Screens">${ways.map(([id, title, address]) =>
+    html`<a key=${id} href=${address} aria-current=${id === shown ? "page" : null}>${title}</a>`)}</nav>`;
+}
+
+// What was just done, and the button that takes it back.
+function Toast({ toast, takeBack, close }) {
+  return html`<div class="toast" role="status"><span>${plain(toast.failed || toast.did)}</span>
+    <span class="buttons">${toast.back?.length ? html`<button onClick=${takeBack}>Undo</button>` : null}
+    <button onClick=${close} aria-label="Close this message">✕</button></span></div>`;
 }
 
 // A frame of a notebook: the link has its token behind the #.
