@@ -79,6 +79,13 @@ def _refuse(*_: object, **__: object) -> Any:
     raise StoreFailed(ONLY_READS)
 
 
+def check_place(store: Store) -> None:
+    """Fail if the store's file was deleted or replaced: SQLite goes on without it, and all that is written is lost."""
+    check = getattr(store, "check_place", None)
+    if check is not None:
+        check()
+
+
 class Seat:
     """One session that is looked at."""
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from fanfold.core.errors import FanfoldError, NotFound
 from fanfold.inspector.answer import write_json
+from fanfold.inspector.desk import check_place
 from fanfold.session.threads import Threads
 from fanfold.stores.store import Store
 
@@ -72,6 +73,7 @@ class Follower:
 
 def _mark(store: Store, tenant: str, session: str) -> str:
     """Something that changes with every record: where a session's log ends, or what the list would show."""
+    check_place(store)
     if session:
         try:
             stored = store.load(tenant, session, after=_BEYOND, most=1)

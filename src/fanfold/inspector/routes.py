@@ -10,7 +10,7 @@ import msgspec
 from fanfold.core.errors import BadInput, Covered, FanfoldError, Gone, NotFound, PartlyCovered, StoreFailed
 from fanfold.inspector import changes, reads, search
 from fanfold.inspector.answer import Denied, HttpAnswer, HttpDownload, answer_json
-from fanfold.inspector.desk import ONLY_READS, Desk, Seat
+from fanfold.inspector.desk import ONLY_READS, Desk, Seat, check_place
 from fanfold.inspector.inquiry import Inquiry
 from fanfold.inspector.trials import PolicyTrials
 
@@ -39,6 +39,8 @@ def _change(work: Callable[[Seat, Inquiry], Any]) -> Work:
     def change(at: Sources, asked: Inquiry) -> Any:
         if not at.desk.write and not asked.body.get("dry_run"):
             raise Denied(403, ONLY_READS)
+        if not asked.body.get("dry_run"):
+            check_place(at.desk.store)
         return at.desk.use(asked.tenant, asked.name, lambda seat: work(seat, asked))
 
     return change

@@ -69,6 +69,8 @@ class Database:
         self._may_write = not look_only
         self.look_only = look_only
         """Whether the file cannot be written: then it is looked at as it is."""
+        self._file: tuple[int, int] | None = None
+        """Which file was opened: whoever deletes it, or puts another one in its place, does not disturb SQLite."""
         self._seen: tuple[int, ...] | None = None
         """The file as it was when it was opened where nothing can be written, not even a lock; None elsewhere."""
         self.on_connect: Callable[[], None] = lambda: None
@@ -222,11 +224,32 @@ class Database:
             self._connection = self._open()
         except (sqlite3.Error, OSError, ValueError) as error:  # the last where no file can have such a name
             raise self._fail(error) from error
+        self._file = self._which()
         try:
             self.on_connect()
         except BaseException:
             self.close()
             raise
+
+    def check_place(self) -> None:
+        """Fail if the file that is open was deleted, or another one is in its place: what is written would be lost."""
+        with self.lock:
+            self.connection()
+            there = self._which()
+            if there == self._file:
+                return
+        what = "was deleted" if there is None else "was replaced by another file"
+        raise StoreFailed(
+            f"{self.path} {what} while it was open, so whatever is written now would be lost. Export the sessions "
+            "that you still see here, and start every program anew that uses this store."
+        )
+
+    def _which(self) -> tuple[int, int] | None:
+        try:
+            there = self.path.stat()
+        except FileNotFoundError:
+            return None
+        return there.st_dev, there.st_ino
 
     def _open(self) -> sqlite3.Connection:
         """A connection to write, or, where that is impossible, to read."""

@@ -504,6 +504,7 @@ class SQLite(SQLStore):
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub, *, also: str | None = None) -> None:
         """Put a stub in an entry's place, and scrub the sessions that name it."""
+        self.check_place()
         with self._writing():
             owner, named = self.owner(tenant), self.referring(tenant, [stub.id])
             self._change_entry(tenant, owner, stub)
@@ -579,6 +580,10 @@ class SQLite(SQLStore):
                         self.files.drop(tenant, id)
             self.database.empty_journal()
         return held
+
+    def check_place(self) -> None:
+        """Fail if the file was deleted or replaced since it was opened."""
+        self.database.check_place()
 
     def close(self) -> None:
         """Close the file; whoever uses the store again opens it again."""
