@@ -69,7 +69,7 @@ def test_one_message_is_brought_back_by_its_id_and_what_was_hidden_with_it_is_no
     assert " is hidden by e2 " in run("why", "run", "o1").out
     tried = run("undo", "run", "o1", "--dry-run").out
     assert tried.startswith("e2, e1 would be undone: ")
-    assert "The message would come back; what was hidden with it would stay hidden. " in tried
+    assert "what was hidden with it would stay hidden: 1 row would be folded again. " in tried
     assert tried.endswith(" Nothing was changed.\n")
     assert " is hidden by e2 " in run("why", "run", "o1").out
     made, told = run("undo", "run", "o1").out.splitlines()
@@ -151,6 +151,26 @@ def test_the_context_of_a_request_is_erased_by_its_number(run: Run, tmp_path: Pa
     erased = run("erase", "run", f"request {number}", "--reason", "asked", "--yes")
     assert (erased.code, erased.out) == (0, f"request {number} is erased: asked\n")
     assert run("search", "roe-secret").code == 1
+
+
+def test_an_erasure_says_before_and_after_which_summaries_go_with_it(run: Run, store: str) -> None:
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert run("fold", "run", ids[0], ids[3], "They looked.").code == 0
+    tried = run("erase", "run", "o1", "--reason", "secret", "--dry-run").out
+    whole = "The summary e1 of 4 messages {} as a whole with it: its words are made from all of them."
+    assert whole.format("would go") in tried
+    assert tried.endswith(" Nothing was erased.\n")
+    assert "ERROR" in run("cat", "run", "o1").out
+    assert whole.format("goes") in run("erase", "run", "o1", "--reason", "secret").err
+    told = run("erase", "run", "o1", "--reason", "secret", "--yes").out
+    assert whole.format("went") in told
+    assert "`fanfold undo run e1` shows the other 3 again, `fanfold release run e1` lets" in told
+    assert run("undo", "run", "e1").code == 0
+    assert run("release", "run", "e1").code == 0
+    shown = run("show", "run").out
+    assert "Find the error" in shown
+    assert "[erased: secret]" in shown
+    assert "[erased" not in run("erase", "run", ids[4], "--reason", "secret", "--dry-run").out
 
 
 def test_erasing_asks_first(run: Run, store: str, monkeypatch: pytest.MonkeyPatch) -> None:

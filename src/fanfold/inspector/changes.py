@@ -385,6 +385,15 @@ def _count_fresh(seat: Seat) -> int:
     return view.tokens + count_hidden(seat) - sum(row.tokens for row in view.rows if row.kind == "note")
 
 
+def _say_summary(seat: Seat, id: str) -> str:
+    """What an erasure takes from a summary, and how the others under it come back."""
+    count = len(seat.chat.why(id).hides)
+    return (
+        f"The summary {id} of {count:,} messages goes as a whole: its words are made from all of them. "
+        f"The others stay recorded; undo {id} afterwards to show them, and release it to have them summarized anew."
+    )
+
+
 def erase(seat: Seat, asked: Inquiry) -> dict[str, Any]:
     """Destroy a message, output, note, context or system prompts, in the whole tenant; a sentence has to be typed."""
     entry, reason = _text(asked, "entry"), _text(asked, "reason")
@@ -394,7 +403,9 @@ def erase(seat: Seat, asked: Inquiry) -> dict[str, Any]:
             "Its content is destroyed in every session of this tenant, with summaries that were made from it.",
             "It cannot be undone, and nobody can bring it back.",
         ]
-        found = describe_preview(seat.preview("erase", entry, reason), live=seat.live)
+        told = seat.preview("erase", entry, reason)
+        says += [_say_summary(seat, id) for id in told.summaries]
+        found = describe_preview(told, live=seat.live)
         return {"dry_run": True, "sentence": sentence, **found, "says": [*says, *found["says"]]}
     if asked.body.get("sentence") != sentence:
         raise BadInput(f"Type {sentence!r} to destroy it for good.")

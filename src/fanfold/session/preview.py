@@ -33,12 +33,12 @@ from fanfold.tokens.units import in_window
 from fanfold.tokens.usage import cost
 
 
-def _blank(state: State, name: str, reason: str) -> None:
-    """Show what an erasure leaves in this session: a stub, and no summary that was made from it."""
+def _blank(state: State, name: str, reason: str) -> tuple[Decision, ...]:
+    """Show what an erasure leaves in this session: a stub, and no summary that was made from it; returns those."""
     beside = find_beside(state, name)
     if beside is not None:
         _blank_beside(state, name, beside, reason)
-        return
+        return ()
     kept = state.log.kept.get(name)
     id = kept.entry if kept is not None and kept.is_part else undo.entry_named(state, name)
     stub = state.log.tree[id].to_stub(reason).message
@@ -52,8 +52,7 @@ def _blank(state: State, name: str, reason: str) -> None:
     for edit in asked:  # a placeholder says what was asked
         text = f"[erased: {reason}; ref={edit.ref}]" if edit.ref is not None else f"[erased: {reason}]"
         state.decide(msgspec.structs.replace(edit, text=text), why="erase")
-    for row in covers:
-        state.decide(Fold((row,), f"[erased: {reason}]"), why="erase")
+    return tuple(state.decide(Fold((row,), f"[erased: {reason}]"), why="erase") for row in covers)
 
 
 def _blank_beside(state: State, name: str, words: Sequence[Message], reason: str) -> None:
@@ -139,6 +138,13 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """The next request as it stands, with the parameters of the last one; None where it must be reduced to fit."""
     problem: str = ""
     """Why no request can be sent, whatever is reduced."""
+
+    @property
+    def summaries(self) -> tuple[str, ...]:
+        """The summaries in view that an erasure takes along: they were made from what is erased."""
+        return tuple(
+            one.edit.covers[0] for one in self.decisions if one.why == "erase" and isinstance(one.edit, Fold)
+        )
 
     @property
     def reason(self) -> str:

@@ -13,7 +13,7 @@ from fanfold.cli.completing import edit_ids, row_ids
 from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
 from fanfold.cli.views import how_to_bring_back, undo_command
-from fanfold.core.edit import Decision, Pin, Undo
+from fanfold.core.edit import Decision, Pin, Undo, covers_of
 from fanfold.core.errors import NotFound
 from fanfold.core.view import View
 from fanfold.session.look import summary_of
@@ -103,8 +103,13 @@ def undo(chat: fanfold.Session, what: str | None, through: bool, dry_run: bool, 
         told = chat.preview("undo", what, through=through)
         tokens = f"{told.before:,} → {told.after:,} tokens"
         names = ", ".join(one.edit.edit for one in told.decisions if isinstance(one.edit, Undo))
-        again = any(not isinstance(one.edit, Undo) for one in told.decisions)
-        rest = "The message would come back; what was hidden with it would stay hidden." if again else ""
+        again = [covers_of(one.edit) for one in told.decisions if not isinstance(one.edit, Undo)]
+        rest = (
+            "The message would come back; what was hidden with it would stay hidden: "
+            f"{many(len(again[0]), 'row')} would be folded again."
+            if again
+            else ""
+        )
         lines = (f"{names} would be undone: {tokens}.", rest, _ahead(told), "Nothing was changed.")
         said = {"decisions": told.decisions, "before": told.before, "after": told.after, "dry_run": True}
         say(said, " ".join(filter(None, lines)), as_json)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -21,6 +21,7 @@ from fanfold.cli.sessions import (
     store_option,
     tenant_option,
 )
+from fanfold.cli.views import undo_command
 from fanfold.core.errors import BadInput, BadSetting
 from fanfold.outputs.output import size_of
 from fanfold.stores.opening import open_alone
@@ -90,23 +91,61 @@ def _lines_of(found: fanfold.Garbage, deleted: bool, hidden: bool) -> Iterator[s
 @click.argument("entries", metavar="ENTRY...", nargs=-1, required=True)
 @click.option("--reason", required=True, help="The reason; it is shown in place of the content.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def erase(chat: fanfold.Session, entries: tuple[str, ...], reason: str, yes: bool, as_json: bool) -> None:
+@click.option("--dry-run", is_flag=True, help="Say what would be destroyed, and change nothing.")
+def erase(
+    chat: fanfold.Session, entries: tuple[str, ...], reason: str, yes: bool, dry_run: bool, as_json: bool
+) -> None:
     """Destroy messages, outputs, system prompts, labels, contexts or notes, everywhere.
 
     ENTRY is what `fanfold search` prints: the id of a message, of a system prompt, of labels or of the context of a
     request, `o12` for an output, `e7` for a note, a fold or a pin that a person wrote. `system` is every system prompt
     that the session ever had, `labels` all its labels, `context` the contexts of all its requests, "request 3" that of
-    one. It cannot be undone.
+    one. It cannot be undone. A summary that was made from a message goes with it as a whole.
 
     \b
     Example: fanfold erase run-42 o12 --reason "holds a password"
     """
+    summaries = _summaries_of(chat, entries, reason)
+    if dry_run:
+        told = [f"{', '.join(entries)} would be destroyed for good.", *_say_lost(chat, summaries, "would go")]
+        none = {"erased": None, "summaries": summaries, "dry_run": True}
+        say(none, " ".join([*told, "Nothing was erased."]), as_json)
+        return
+    if not yes:
+        for line in _say_lost(chat, summaries, "goes"):
+            click.echo(line, err=True)
     if not yes and not _confirmed(f"Destroy {', '.join(entries)} in {chat.name} for good?"):
         say({"erased": None}, "Nothing was erased.", as_json)
         click.get_current_context().exit(1)
     done = [chat.erase(entry, reason) for entry in entries]
     told = [f"{id if id.startswith('request ') else id[:8]} is erased: {reason}" for id in done]
-    say({"erased": done if len(done) > 1 else done[0], "reason": reason}, "\n".join(told), as_json)
+    for id, line in zip(summaries, _say_lost(chat, summaries, "went"), strict=True):
+        told.append(f"{line} {_say_others(chat, id)}")
+    said = {"erased": done if len(done) > 1 else done[0], "reason": reason, "summaries": summaries}
+    say(said, "\n".join(told), as_json)
+
+
+def _summaries_of(chat: fanfold.Session, entries: Sequence[str], reason: str) -> list[str]:
+    """The summaries in view that go with what is erased."""
+    told = [chat.preview("erase", entry, reason).summaries for entry in entries]
+    return list(dict.fromkeys(id for summaries in told for id in summaries))
+
+
+def _say_lost(chat: fanfold.Session, summaries: Sequence[str], goes: str) -> list[str]:
+    """That these go as a whole."""
+    return [
+        f"The summary {id} of {many(len(chat.why(id).hides), 'message')} {goes} as a whole with it: "
+        "its words are made from all of them."
+        for id in summaries
+    ]
+
+
+def _say_others(chat: fanfold.Session, id: str) -> str:
+    """How the other messages under a summary come back."""
+    undo = undo_command(chat, id)
+    others = sum(not chat.why(entry).erased for entry in chat.why(id).hides)
+    release = undo.replace("fanfold undo", "fanfold release", 1)
+    return f"`{undo}` shows the other {others:,} again, `{release}` lets them be summarized anew."
 
 
 def _confirmed(question: str) -> bool:
