@@ -38,6 +38,23 @@ def dot() -> str:
     return base64.b64encode(b"\x89PNG\r\n\x1a\n" + head + body).decode()
 
 
+def test_a_search_over_everything_that_takes_too_long_says_where_it_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("fanfold.inspector.search._SECONDS", 0)
+    store = Memory()
+    fanfold.open("zebra", store=store, model="gpt-5.2").say("Where is the zebra?")
+    with Page(store) as page:
+        told = page.enter().ask("search?words=zebra")
+        assert ([hit["kind"] for hit in told["hits"]], told["more"]) == (["name"], False)
+        assert told["stopped"] == "The search stopped after 0 s at message of 'zebra'."
+    with looking(store) as (_, seen):
+        box = seen.page.get_by_role("searchbox")
+        box.fill("zebra")
+        box.press("Enter")
+        seen.page.get_by_text("at message of 'zebra'. What comes after it was not looked through.").wait_for()
+
+
 def test_ten_thousand_rows_are_walked_to_the_end_and_back() -> None:
     store = Memory()
     chat = fanfold.open("long", store=store, window=10_000_000, dialect="openai.chat")

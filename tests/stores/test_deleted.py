@@ -9,7 +9,7 @@ import pytest
 
 import fanfold
 from fanfold import SQLite, StoreFailed
-from tests.inspector.test_page import looking
+from tests.inspector.sights import looking
 from tests.inspector.world import Page
 
 

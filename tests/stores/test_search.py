@@ -13,8 +13,8 @@ from test_erased_bytes import all_bytes
 
 import fanfold
 from builders import asks, calls, gives, says, tell
-from fanfold import BadInput, Drop, Memory, Pool, Postgres, SQLite
-from fanfold.stores.search import BLOCK, BlockBits, bits_of, grams_of, numbers_of
+from fanfold import BadInput, Drop, Memory, Pool, Postgres, SQLite, TooSlow
+from fanfold.stores.search import BLOCK, BlockBits, bits_of, grams_of, numbers_of, search
 
 KEY = "0f" * 32
 Connect = Callable[..., Postgres]
@@ -66,6 +66,46 @@ def test_the_context_of_a_request_is_found_by_an_id_that_erases_it(store: Any) -
         chat.erase(hit.entry, "asked to forget")
         assert chat.sent(0)[0].context == "[erased: asked to forget]"
     assert found(store, "jane roe") == []
+
+
+@given(
+    st.text() | st.text(st.characters(max_codepoint=127)) | st.text(st.sampled_from("aB\0é設😀"), max_size=12)
+)
+def test_each_three_letters_are_known_wherever_they_stand_and_each_two_that_are_not_ascii(text: str) -> None:
+    low = text.lower()
+    threes = {low[at : at + 3] for at in range(len(low) - 2)}
+    twos = {low[at : at + 2] for at in range(len(low) - 1)}
+    assert grams_of(text) == threes | {two for two in twos if not two.isascii()}
+
+
+def open_zebra(store: Any) -> Any:
+    """A session with the same words in its name and in a message."""
+    with fanfold.open("zebra", window=9_000, store=store) as chat:
+        chat.say("Where is the zebra?")
+        chat.say("It left.")
+    return store
+
+
+def test_a_search_whose_time_is_up_says_where_it_stopped_and_keeps_what_it_found(tmp_path: Path) -> None:
+    store = open_zebra(SQLite(tmp_path / "a.db"))
+    hits = search(store, "default", "zebra", seconds=0)
+    assert next(hits).kind == "name"
+    with pytest.raises(TooSlow, match="The search stopped after 0 s at message of 'zebra'"):
+        next(hits)
+    assert not list(store.signatures("default", ["zebra"], 0, 9))
+
+
+def test_nothing_is_signed_where_no_signature_can_be_kept_or_much_stands_in_a_block(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def count_signed(name: str, **given: Any) -> int:
+        store = open_zebra(SQLite(tmp_path / name))
+        assert len(list(search(store, "default", "zebra", **given))) == 2
+        return len(list(store.signatures("default", ["zebra"], 0, 9)))
+
+    assert [count_signed("a", sign=False), count_signed("b", seconds=60), count_signed("c")] == [0, 1, 1]
+    monkeypatch.setattr("fanfold.stores.search._SIGNED", 20)
+    assert [count_signed("d", seconds=60), count_signed("e")] == [0, 1]
 
 
 def test_it_finds_what_an_edit_hides(store: Any) -> None:

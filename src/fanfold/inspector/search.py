@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from fanfold.core.errors import BadInput
+from fanfold.core.errors import BadInput, TooSlow
 from fanfold.core.message import Message
 from fanfold.core.view import Row, View
 from fanfold.inspector.desk import Desk, Seat
@@ -14,17 +14,26 @@ from fanfold.inspector.inquiry import Inquiry
 from fanfold.inspector.values import begin, brief_call, describe_message, find_words, kind_of
 from fanfold.outputs.grep import Patience, Pattern
 from fanfold.session.stored import left_behind
+from fanfold.stores.search import Passage
 from fanfold.stores.search import search as search_tenant
 
 _HITS = 200
+_SECONDS = 10.0
+"""A search over everything takes no longer; it says then where it stopped."""
 _BEFORE, _AFTER = 80, 160
 """Characters of a hit."""
 
 
 def search_all(desk: Desk, asked: Inquiry) -> dict[str, Any]:
     """Everything that the sessions of a tenant hold, searched for some words, hidden or not (`fanfold search`)."""
-    found = list(islice(search_tenant(desk.beside, asked.tenant, asked.query.get("words", "")), _HITS + 1))
-    return {"hits": found[:_HITS], "more": len(found) > _HITS}
+    words, found, stopped = asked.query.get("words", ""), list[Passage](), None
+    hits = search_tenant(desk.beside, asked.tenant, words, sign=desk.write, seconds=_SECONDS)
+    try:
+        for hit in islice(hits, _HITS + 1):
+            found.append(hit)  # what was found before the time is up stays
+    except TooSlow as error:
+        stopped = str(error)
+    return {"hits": found[:_HITS], "more": len(found) > _HITS, "stopped": stopped}
 
 
 def grep(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:

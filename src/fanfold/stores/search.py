@@ -9,6 +9,8 @@ searches after the block was written, and forgotten when something of its sessio
 from __future__ import annotations
 
 import codecs
+import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,7 @@ from zlib import crc32
 import msgspec
 
 from fanfold.core.edit import Elide, Fold, Note, Pin, Repair
-from fanfold.core.errors import BadInput, NotFound, StoreFailed
+from fanfold.core.errors import BadInput, NotFound, StoreFailed, TooSlow
 from fanfold.core.ids import entry_id
 from fanfold.core.message import Message, Text, text_of
 from fanfold.core.record import Branched, Edited, Framed, Kept, Move, Opened, Record, Replaced, Sent
@@ -37,6 +39,10 @@ _SHARED = 1_000
 """So many letters at the end of a piece of an output come again: words longer than that may not be found there."""
 _LEAST, _MOST = 64, 1 << 20
 """Bytes of a signature."""
+_THREE = (1 << 24) - 1
+"""Three letters of four, as a number."""
+_SIGNED = 32_000_000
+"""Where a search has little time, no block with more letters is signed: to look through it is several times faster."""
 
 
 class Passage(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,11 +82,51 @@ class BlockBits(msgspec.Struct, frozen=True):
 
 def grams_of(text: str) -> set[str]:
     """The letters that stand next to each other in a text: each three, and each two where one is not ASCII."""
-    low = text.lower()
-    found = {low[at : at + 3] for at in range(len(low) - 2)}
-    if not low.isascii():
-        found |= {two for at in range(len(low) - 1) if not (two := low[at : at + 2]).isascii()}
-    return found
+    grams = Grams()
+    grams.take(text.lower())
+    return grams.found()
+
+
+class Grams:
+    """Collects what stands next to each other in many texts.
+
+    A text is cut into pieces of four letters that overlap by two: each three letters stand in one of them. Most pieces
+    are the same as others, so only those that differ are looked into. Of ASCII, four letters are a number in memory,
+    and no Python runs for each letter.
+    """
+
+    def __init__(self) -> None:
+        self._ascii = set[int]()
+        """Three letters each, as a number."""
+        self._other = set[str]()
+
+    def take(self, low: str) -> None:
+        """Take in a text in small letters."""
+        if low.isascii():
+            self._take_ascii(low.encode())
+        else:
+            pieces = {low[at : at + 4] for at in range(0, len(low) - 3, 2)}
+            self._other.update([piece[:3] for piece in pieces], [piece[1:] for piece in pieces])
+            for piece in pieces:
+                if not piece.isascii():
+                    self._other.update(_pairs(piece))
+        end = low[-4:]
+        self._other.update([end[at : at + 3] for at in range(len(end) - 2)], _pairs(end))
+
+    def _take_ascii(self, low: bytes) -> None:
+        for start in (0, 2):
+            stop = start + max(0, len(low) - start) // 4 * 4
+            pieces = set(memoryview(low)[start:stop].cast("I"))
+            self._ascii.update([piece & _THREE for piece in pieces], [piece >> 8 for piece in pieces])
+
+    def found(self) -> set[str]:
+        """All of them."""
+        return self._other.union(gram.to_bytes(3, sys.byteorder).decode() for gram in self._ascii)
+
+
+def _pairs(low: str) -> list[str]:
+    """Each two letters of which one is not ASCII."""
+    return [two for at in range(len(low) - 1) if not (two := low[at : at + 2]).isascii()]
 
 
 def numbers_of(grams: set[str]) -> list[int]:
@@ -99,15 +145,23 @@ def bits_of(grams: set[str]) -> bytes:
 
 
 def search(
-    store: Store, tenant: str, words: str, *, session: str | None = None, after: Passage | None = None
+    store: Store,
+    tenant: str,
+    words: str,
+    *,
+    session: str | None = None,
+    after: Passage | None = None,
+    sign: bool = True,
+    seconds: float | None = None,
 ) -> Iterator[Passage]:
     """Where these words stand in what the sessions of a tenant hold, one session after another, the youngest first.
 
-    Capital or not is the same. No more than some blocks are in memory, however much there is.
+    Capital or not is the same. No more than some blocks are in memory, however much there is. Without `sign`, no
+    signature is made: where none can be kept. After so many `seconds` it ends with `TooSlow`, which says where.
     """
     if not isinstance(words, str) or not words.strip():
         raise BadInput("Say which words to look for.")
-    wanted = numbers_of(grams_of(words))
+    wanted, until = numbers_of(grams_of(words)), None if seconds is None else time.monotonic() + seconds
     ends = [end for end in store.log_ends(tenant) if session in (None, end[0])]
     names = [name for name, _ in ends]
     first = names.index(after.session) if after is not None and after.session in names else 0
@@ -117,10 +171,11 @@ def search(
             yield Passage(session=name, kind="name", text=name, at=(-1, 0))
         for block, known in blocks:
             if block >= start[0] and (known is None or known.may_have(wanted)):
-                looked = _Look(store, tenant, name, block)
-                yield from (found for found in looked.find(words, sign=known is None) if found.at > start)
-                if known is None:
-                    looked.keep(end)
+                looked = _Look(store, tenant, name, block, until=until, sign=sign and known is None)
+                yield from (found for found in looked.find(words) if found.at > start)
+                if looked.stopped:
+                    raise TooSlow(f"The search stopped after {seconds:g} s at {looked.stopped}.")
+                looked.keep(end)
 
 
 def _signed(
@@ -157,28 +212,44 @@ def _some_signed(
 class _Look:
     """A look into one block: what stands in it is read once, to be searched and to be signed."""
 
-    def __init__(self, store: Store, tenant: str, session: str, block: int) -> None:
+    def __init__(
+        self, store: Store, tenant: str, session: str, block: int, *, until: float | None, sign: bool
+    ) -> None:
         self._store, self._tenant, self._session, self._block = store, tenant, session, block
-        self._grams = set[str]()
+        self._until, self._grams, self._read = until, Grams() if sign else None, 0
+        self.stopped = ""
+        """Where the time was up."""
 
-    def find(self, words: str, *, sign: bool) -> Iterator[Passage]:
-        """The passages of the block with these words; all of it is read, if it is to be signed."""
+    def find(self, words: str) -> Iterator[Passage]:
+        """The passages of the block with these words; all of it is read, unless the time is up."""
         low, found = words.lower(), list[Passage]()
         stored = self._store.load(self._tenant, self._session, after=self._block * BLOCK, most=BLOCK)
         for nth, (passage, pieces) in enumerate(self._contents(stored.records)):
             for text in pieces:
-                if sign:
-                    self._grams |= grams_of(text)
-                place = text.lower().find(low)
+                if self._until is not None and time.monotonic() >= self._until:
+                    self.stopped = f"{passage.ref or passage.kind} of {self._session!r}"
+                    return iter(found)
+                small = text.lower()
+                self._sign(small)
+                place = small.find(low)
                 if place >= 0 and (not found or found[-1].at != (self._block, nth)):
                     told = _around(text, place, len(low))
                     found.append(msgspec.structs.replace(passage, text=told, at=(self._block, nth)))
         return iter(found)
 
+    def _sign(self, small: str) -> None:
+        self._read += len(small)
+        if self._until is not None and self._read > _SIGNED:
+            self._grams = None
+        if self._grams is not None:
+            self._grams.take(small)
+
     def keep(self, end: int) -> None:
-        """Keep the signature; one that cannot be kept is made again."""
+        """Keep the signature, if there is one; one that cannot be kept is made again."""
+        if self._grams is None:
+            return
         upto = min(end, (self._block + 1) * BLOCK)
-        signed = BlockBits(self._session, self._block, upto, bits_of(self._grams))
+        signed = BlockBits(self._session, self._block, upto, bits_of(self._grams.found()))
         with suppress(StoreFailed):
             self._store.keep_signature(self._tenant, signed, end)
 

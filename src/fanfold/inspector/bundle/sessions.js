@@ -88,7 +88,8 @@ function Everywhere({ found, words }) {
   if (found.error) return html`<p class="alarm" role="alert">${found.error}</p>`;
   const hits = found.hits;
   return html`<p class="remark" role="status">${hits.length ? many(hits.length, "place") + (found.more ? " and more" : "")
-    + " found, hidden things included" : "Nothing was found."}</p>
+    + " found, hidden things included." : "Nothing was found."}${found.stopped ? " " + plain(found.stopped)
+      + " What comes after it was not looked through." : ""}</p>
     ${hits.map((hit) => html`<div class="card"><div><div class="meta"><a href=${place(hit)}><b>${plain(hit.session)}</b></a><span>${[hit.role,
       SAID[hit.kind] || hit.kind].filter(Boolean).join(", ")}</span>${hit.ref ? html`<code>${hit.ref}</code>`
         : null}</div><p class="quote" dir="auto"><${Marked} text=${hit.text} words=${words} /></p></div>
