@@ -160,9 +160,13 @@ def growing(view: Any, budget: Any) -> Any:
         (
             unwilling,
             "unwilling: its edit was refused: it does not cover",
-            "the edits of unwilling were refused",
+            "the edits of unwilling were refused: it does not cover whole rows of the present view.",
         ),
-        (growing, "growing: its edit was refused: it saves -", "the edits of growing were refused"),
+        (
+            growing,
+            "growing: its edit was refused: it saves -",
+            "the edits of growing were refused: it saves -",
+        ),
     ],
 )
 def test_what_a_strategy_could_not_do_is_told_and_warned_of(

@@ -203,3 +203,17 @@ def test_an_edit_under_another_one_is_undone_by_an_option_of_the_command(run: Ru
         "fanfold: e1 is covered by e2. Undo that first, or give --through to undo both.\n"
     )
     assert run("undo", "run", "e1", "--through").code == 0
+
+
+def test_a_forced_reduction_that_does_nothing_says_why_and_what_to_do(run: Run, store: str) -> None:
+    assert "`fanfold fold` folds rows by hand" in run("compact", "run", "--force").out
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert run("fold", "run", ids[0], ids[-1], "All of it.").code == 0
+    assert run("undo", "run").code == 0
+    held = "Nothing can be reduced: 5 rows that were brought back are left alone until you say so: {}\n"
+    assert run("compact", "run", "--force").out == held.format("fanfold release run e1")
+
+
+def test_a_rewind_to_nowhere_names_the_options(run: Run, store: str) -> None:
+    told = run("rewind", "run").err
+    assert told == "fanfold: Say where to go back to: ENTRY, --turns or --time, one of them.\n"

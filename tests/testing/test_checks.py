@@ -33,8 +33,21 @@ def test_a_strategy_that_raises_is_told_so() -> None:
     def clumsy(view: Any, budget: Any) -> Any:
         raise KeyError("rows")
 
-    with pytest.raises(AssertionError, match=r"clumsy \(several turns\) failed: clumsy: KeyError"):
+    line = clumsy.__code__.co_firstlineno + 1
+    told = rf"clumsy \(several turns\) failed: clumsy: KeyError: 'rows' \(test_checks.py, line {line}\)"
+    with pytest.raises(AssertionError, match=told) as met:
         check_strategy(clumsy)
+    assert isinstance(met.value.__cause__, KeyError)
+
+
+def test_a_strategy_that_gives_rows_in_the_place_of_ids_is_told_so() -> None:
+    def mistaken(view: View, budget: Budget) -> Iterator[Drop]:
+        yield Drop(view.offered[0].rows)  # type: ignore[arg-type]
+
+    with pytest.raises(
+        AssertionError, match="this Drop is malformed: it covers rows by their ids: give `block"
+    ):
+        check_strategy(mistaken)
 
 
 def test_a_strategy_that_parts_a_call_from_its_result_is_told_so() -> None:

@@ -110,7 +110,7 @@ class Reduction:
         if self.draft.decisions:
             self.refused = None  # some were made, and that is how strategies find out what may be done
         elif self.refused is not None:
-            self.faults.append(f"the edits of {self.refused.partition(':')[0]} were refused")
+            self.faults.append(_without_contents(self.refused))
         # What the model has not seen yet is on offer only where nothing else is left, or could not suffice.
         for desperate in (False, True) if self.draft.view.held <= self.budget.room else (True,):
             for fallback in fallbacks:
@@ -249,6 +249,14 @@ class Reduction:
         # All that a plan can tell of: rows of its draft are made from these, and may never be written.
         pending.append(Answered(key, answer.text, tuple(row.id for row in self.start.rows)))
         return answer
+
+
+def _without_contents(refused: str) -> str:
+    """Why edits were refused, without anything that may quote what was said: what is malformed may."""
+    name, _, reason = refused.partition(f": {REFUSED}: ")
+    if not reason or "malformed" in reason:
+        return f"the edits of {name.partition(':')[0]} were refused"
+    return f"the edits of {name} were refused: {reason}"
 
 
 def _any_reduces(decisions: Sequence[Any]) -> bool:

@@ -167,7 +167,8 @@ def check_edit(edit: object) -> Edit:
     try:
         return own(edit, kind)  # type: ignore[no-any-return]
     except ValueError as problem:
-        raise ValueError(f"this {type(edit).__name__} is malformed: {problem}") from problem
+        what = "it covers rows by their ids: give `block.covers`" if "$.covers[" in str(problem) else problem
+        raise ValueError(f"this {type(edit).__name__} is malformed: {what}") from problem
 
 
 def refusal(edit: Edit, view: View, *, by: Author, desperate: bool) -> str | None:
@@ -262,8 +263,8 @@ def with_pins(edit: Shaping, view: View) -> Shaping:
             return replace(edit, shows=(*shows, user(lost)))
         case Drop(covers=covers):
             lost = _under_heading(lost_lines(view, covers, ""))
-            count = sum(row.count for row in view.rows if row.id in set(covers))
-            return Fold(covers, f"{marker(count).text}\n\n{lost}") if lost else edit
+            head = marker(sum(row.count for row in view.rows if row.id in set(covers))).text
+            return Fold(covers, f"{head}\n\n{lost}") if lost else edit
         case Elide(text=text):
             row = view.row(edit.entry)
             assert row is not None

@@ -98,8 +98,7 @@ class Tree:
 
     def keep_only(self, ids: Container[str]) -> None:
         """Let go of all other entries; they are fetched again when they are needed. What was erased stays known."""
-        known = self.entries.copy().items()
-        self.entries = {id: entry for id, entry in known if id in ids or id in self.erased}
+        self.entries = {id: one for id, one in self.entries.copy().items() if id in ids or id in self.erased}
 
     def place(self, parent: str | None, message: Message) -> Entry:
         """A message after its parent, as the entry that is here already, or as one that is not put here yet."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Generator, Sequence
 from logging import getLogger
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
+import fanfold
 from fanfold.asking.drive import GREW, REFUSED, Asker
 from fanfold.config.options import check_taking
 from fanfold.core.budget import Budget
@@ -79,14 +82,16 @@ def _reduce(
     made: list[str],
     keep_first: bool,
 ) -> Outcome:
-    refused: list[str] = []
-    asked, watched = summarizer or FakeModel(), _watch(strategy, refused, lambda: made.append(shape))
+    refused, raised = list[str](), list[Exception]()
+    asked, watched = summarizer or FakeModel(), _watch(strategy, refused, raised, lambda: made.append(shape))
     store = Memory()  # never the one of the settings
     with open("check", window=window, strategy=watched, summarizer=asked, filters=(), store=store) as chat:
         chat.merge(bodies)
         before = chat.view().messages
         outcome = chat.compact(force=True)
         where = f"{name_of(strategy)} ({shape})"
+        if raised:
+            raise AssertionError(f"{where} failed: {outcome.error} ({_place_of(raised[0])})") from raised[0]
         sure(not _is_failure(outcome), f"{where} failed: {outcome.error}")
         more = f" ({len(refused) - 1:,} more were refused)" if len(refused) > 1 else ""
         sure(not refused, f"{where} made an edit that was refused: {refused[:1] and refused[0]}{more}")
@@ -114,7 +119,17 @@ def _is_failure(outcome: Outcome) -> bool:
     return outcome.error is not None and REFUSED not in outcome.error and GREW not in outcome.error
 
 
-def _watch(strategy: Strategy, refused: list[str], edited: Callable[[], object]) -> Strategy:
+def _place_of(error: Exception) -> str:
+    """The line at which a strategy failed: the last one outside of fanfold."""
+    inside = str(Path(fanfold.__file__).parent)
+    lines = extract_tb(error.__traceback__)
+    line = next((line for line in reversed(lines) if not line.filename.startswith(inside)), lines[-1])
+    return f"{Path(line.filename).name}, line {line.lineno}"
+
+
+def _watch(
+    strategy: Strategy, refused: list[str], raised: list[Exception], edited: Callable[[], object]
+) -> Strategy:
     """The same strategy, every refusal noted but that an edit saves too little: that is no mistake."""
 
     def watch(view: View, budget: Budget) -> Generator[Any, Any, None]:
@@ -125,6 +140,9 @@ def _watch(strategy: Strategy, refused: list[str], edited: Callable[[], object])
                 step = steps.send(got)
             except StopIteration:
                 return
+            except Exception as error:  # told with its line, which an outcome does not keep
+                raised.append(error)
+                raise
             got = yield step
             if isinstance(got, View) and got.refused and not got.refused.startswith("it saves"):
                 refused.append(got.refused)

@@ -38,11 +38,24 @@ def compact(chat: fanfold.Session, focus: str | None, force: bool, dry_run: bool
     made = many(len(outcome.decisions), "edit")
     tokens = f"{outcome.before:,} → {outcome.after:,} tokens"
     done = f"{made} would be made: {tokens}. Nothing was changed." if dry_run else f"{made} made: {tokens}."
-    nothing = (
-        "Nothing can be reduced." if force else "There is nothing to reduce; --force tries it in any case."
-    )
+    nothing = _say_why_not(chat) if force else "There is nothing to reduce; --force tries it in any case."
     told = done if outcome.decisions else outcome.error or nothing
     say({**to_builtins(outcome), "dry_run": dry_run}, told, as_json)
+
+
+def _say_why_not(chat: fanfold.Session) -> str:
+    """Why nothing was reduced although somebody insisted, and what can be done."""
+    exempt, view = chat.view().exempt, chat.view()
+    held = sum(row.id in exempt for row in view.rows)
+    undone = [one.decision.id for one in chat.edits() if one.fate == "undone" and not one.free]
+    if held and undone:
+        release = undo_command(chat, undone[-1]).replace("fanfold undo", "fanfold release", 1)
+        rows = "1 row that was brought back is" if held == 1 else f"{held:,} rows that were brought back are"
+        return f"Nothing can be reduced: {rows} left alone until you say so: {release}"
+    return (
+        "Nothing can be reduced: no edit of the strategy would save enough in so small a view. "
+        "`fanfold fold` folds rows by hand, and --window makes it work for a smaller window."
+    )
 
 
 @click.command

@@ -10,6 +10,7 @@ import fanfold
 from fanfold.cli.completing import row_ids
 from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
+from fanfold.core.errors import BadInput
 
 
 @click.command
@@ -33,6 +34,8 @@ def rewind(
     \b
     Example: fanfold rewind run-42 --turns 2
     """
+    if [to, turns, moment].count(None) != 2:
+        raise BadInput("Say where to go back to: ENTRY, --turns or --time, one of them.")
     head = chat.rewind(to, turns=turns, time=moment.timestamp() if moment else None, inclusive=not before)
     _say_head(chat, head, as_json)
 
