@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -142,7 +143,10 @@ def test_the_page_says_what_was_found_in_words_and_what_was_run(played: list[Pla
     cheaper = 1 - scores["drop_oldest"].cost / scores["none"].cost
     kept = scores["drop_oldest"].trail.mean
     assert kept is not None
+    over = scores["none"].over
+    scores["none"].over = 0
     said = headline(scores).replace("\N{NO-BREAK SPACE}", " ")
+    scores["none"].over = over
     words = "cheaper" if cheaper >= 0 else "more expensive"
     assert said == (
         f"drop_oldest is {abs(cheaper):.0%} {words} than sending everything, {kept:.0%} of the trail kept"
@@ -157,6 +161,23 @@ def test_the_page_says_what_was_found_in_words_and_what_was_run(played: list[Pla
     ):
         assert told in text
     assert headline({"none": scores["none"]}) == "What it costs to send everything"
+
+
+def test_the_page_compares_with_nothing_that_does_not_fit(played: list[Played]) -> None:
+    scores = totals(played)
+    scores["none"].over, scores["drop_oldest"].over = 3, 0
+    kept = f"{scores['drop_oldest'].trail.mean:.0%} of the trail kept".replace("%", " %")
+    begin = f"Sending everything does not fit in 3 of {scores['none'].calls} calls; "
+    cost = f"{scores['drop_oldest'].cost / 1e6:,.2f} M token equivalents"
+    said = headline(scores).replace("\N{NO-BREAK SPACE}", " ")
+    assert said == f"{begin}drop_oldest costs {cost}, {kept}"
+    scores["other"] = copy(scores["none"])
+    scores["other"].over = 0
+    part = 1 - scores["drop_oldest"].cost / scores["other"].cost
+    words = f"{abs(part):.0%} {'cheaper' if part >= 0 else 'more expensive'}".replace("%", " %")
+    said = headline(scores).replace("\N{NO-BREAK SPACE}", " ")
+    assert said == f"{begin}drop_oldest is {words} than other, {kept}"
+    assert not [name for name, text in MEANING.items() if text.startswith("The same")]
 
 
 def test_every_column_says_what_it_means(played: list[Played]) -> None:

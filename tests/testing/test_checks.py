@@ -50,6 +50,19 @@ def test_a_strategy_that_gives_rows_in_the_place_of_ids_is_told_so() -> None:
         check_strategy(mistaken)
 
 
+def test_a_strategy_that_stumbles_over_its_own_markers_is_told_so() -> None:
+    def oldest(view: View, budget: Budget) -> Iterator[Drop]:
+        block = next((one for one in view.offered if one.rows[0] is not view.rows[0]), None)
+        if block is not None:
+            yield Drop(block.covers)
+
+    told = (
+        r"oldest \(a conversation that grows\) .* refused: it saves .* as rows of the kinds 'drop' and 'fold'"
+    )
+    with pytest.raises(AssertionError, match=told):
+        check_strategy(oldest)
+
+
 def test_a_strategy_that_parts_a_call_from_its_result_is_told_so() -> None:
     def careless(view: Any, budget: Any) -> Any:
         return [Drop((row.id,)) for row in view.rows if row.calls]

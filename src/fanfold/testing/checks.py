@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
 from logging import getLogger
 from pathlib import Path
 from traceback import extract_tb
@@ -14,6 +15,7 @@ from fanfold.asking.drive import GREW, REFUSED, Asker
 from fanfold.config.options import check_taking
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Note
+from fanfold.core.errors import DoesNotFit
 from fanfold.core.message import Call, Image, Message, Result, Text, assistant, result, text_of, user
 from fanfold.core.plan import Outcome, Strategy, name_of, run
 from fanfold.core.view import Row, View
@@ -25,6 +27,8 @@ from fanfold.testing.checking import sure
 from fanfold.testing.models import FakeModel
 from fanfold.testing.talks import Body, called, replied, returned, said, talk
 
+_GROWING = 30
+"""So many steps a conversation has that grows."""
 _SHAPES: dict[str, list[Body]] = {
     "several turns": [
         said("Task 0: make the parser faster.\nNever touch the vendor folder."),
@@ -50,6 +54,7 @@ def check_strategy(
     disabled, logger.disabled = logger.disabled, True  # what it warns of is said in the error
     try:
         _try_shapes(strategy, summarizer, window, made, keep_first)
+        _try_growing(strategy, summarizer, window)
     finally:
         logger.disabled = disabled
     if not made:
@@ -70,6 +75,38 @@ def _try_shapes(
             [decision.edit for decision in first.decisions]
             == [decision.edit for decision in second.decisions],
             f"{name_of(strategy)} decides differently each time ({shape}): nothing but the view may count.",
+        )
+
+
+def _try_growing(strategy: Strategy, summarizer: Asker | None, window: int) -> None:
+    """Let a conversation grow until it was reduced several times, and see that the strategy still finds what to do."""
+    told, store = list[Outcome](), Memory()
+    asked = summarizer or FakeModel()
+    with open(
+        "check",
+        window=window,
+        strategy=strategy,
+        summarizer=asked,
+        filters=(),
+        store=store,
+        on_edit=told.append,
+    ) as chat:
+        for body in talk(1, _GROWING)[:-1]:
+            chat.merge([body]) if chat.head is None else chat.add(body)
+            if body["role"] != "assistant":
+                with suppress(
+                    DoesNotFit
+                ):  # a window for which the check is too long says nothing of a strategy
+                    chat.request()
+    name, own = name_of(strategy), 0
+    for outcome in told:
+        own += outcome.strategy == name
+        refused = str(outcome.error).partition(f"{name}: {REFUSED}: ")[2]
+        sure(
+            not own or not refused or outcome.strategy == name,
+            f"{name} (a conversation that grows) shortened it, but at a later reduction all its edits were refused: "
+            f"{refused}. {outcome.strategy or 'Nothing'} did it instead. What earlier edits left comes back in "
+            "`view.offered`, as rows of the kinds 'drop' and 'fold': cover them together with more, or leave them out.",
         )
 
 

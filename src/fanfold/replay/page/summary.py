@@ -27,8 +27,8 @@ MEANING = {
     "trail": "What the agent did, found, decided and broke, as far as it stood in the prompts that had to be reduced.",
     "false": "Statements about how something ended that the history contradicts.",
     "names in view": "Names that the next call used, and that stood in the prompt.",
-    "needed names in view": "The same, without names that the model had just used itself.",
-    "one call away": "The same, with what the model can look up by a reference in the prompt.",
+    "needed names in view": "Names in view, without those that the model had just used itself.",
+    "one call away": "Needed names in view, and those that the model can look up by a reference in the prompt.",
     "code words in view": "Like needed names, for every word that looks like code.",
     "first request kept": "Prompts in which the person's first request stood, word for word.",
     "rules": "Rules of the person that stood in the prompts, word for word.",
@@ -39,6 +39,7 @@ MEANING = {
 """What every column means."""
 FIRST = ("$", "cost M", "cached", "peak", "over", "trail", "needed names in view", "one call away")
 """The columns of the table that everybody sees; all others are in the one below."""
+_PERCENT = "\N{NO-BREAK SPACE}%"
 CHOSEN = ("default", "auto")
 
 
@@ -58,9 +59,22 @@ def headline(scores: Mapping[str, Score]) -> str:
     trail = "" if score.trail.mean is None else f", {score.trail.mean:.0%} of the trail kept"
     if whole is None or not whole.cost:
         return f"{name}: {score.cost / 1e6:,.2f} M token equivalents{trail}"
-    part = 1 - score.cost / whole.cost
-    against = f"{abs(part):.0%} {'cheaper' if part >= 0 else 'more expensive'} than sending everything"
-    return f"{name} is {against}{trail}".replace("%", "\N{NO-BREAK SPACE}%")
+    if not whole.over:
+        return f"{name} is {_against(score, whole)} sending everything{trail}".replace("%", _PERCENT)
+    # What does not fit cannot be sent, so that its price says nothing.
+    fitting = (
+        one for one in scores if one not in (name, "none") and scores[one].cost and not scores[one].over
+    )
+    other = next(fitting, None)
+    says = f"Sending everything does not fit in {whole.over:,} of {_many(whole.calls, 'call')}; {name} "
+    if other is None:
+        return f"{says}costs {score.cost / 1e6:,.2f} M token equivalents{trail}".replace("%", _PERCENT)
+    return f"{says}is {_against(score, scores[other])} {other}{trail}".replace("%", _PERCENT)
+
+
+def _against(score: Score, other: Score) -> str:
+    part = 1 - score.cost / other.cost
+    return f"{abs(part):.0%} {'cheaper' if part >= 0 else 'more expensive'} than"
 
 
 def write_header(played: Sequence[Played], scores: Mapping[str, Score], window: int, about: About) -> str:
