@@ -74,6 +74,8 @@ def test_the_lines_that_the_request_before_had_are_dimmed_and_no_others() -> Non
     with looking(store, "s/run/request/1") as (_, seen):
         sight = seen.page
         sight.get_by_text("are as in the request before").wait_for()
+        sight.locator(".line.edge").wait_for()
+        seen.settle()
         told = sight.get_by_text("are as in the request before").inner_text()
         same = int(told.split()[0].replace(",", ""))
         assert sight.locator(".line.same").count() == same

@@ -12,28 +12,43 @@ export function Outputs({ name, chosen }) {
   const search = (event) => { event.preventDefault(); setSought(pattern); };
   if (!asked.value) return html`<${Wait} of=${asked} />`;
   const all = asked.value;
+  const where = chosen ? "Search " + chosen : "Search all outputs";
   return html`<h1>${many(all.length, "output")}, ${bytes(all.reduce((sum, one) => sum + one.size, 0))}</h1>
     <p class="lead">Each is kept whole, whatever the model sees of it.</p>
-    <section><form class="search" role="search" onSubmit=${search}><input type="search" aria-label=${chosen ? "Search " + chosen + " by a pattern"
-      : "Search all outputs by a pattern"} placeholder=${(chosen ? "Search " + chosen : "Search all outputs")
-        + ", for example Traceback|Error"} value=${pattern} onInput=${(e) => setPattern(e.target.value)} /><button class="quiet">Search</button></form>
-      ${hits ? hits.error ? html`<p class="alarm" role="alert">${hits.error}</p>`
-        : html`<p class="remark" role="status">${hits.length ? many(hits.length, "line") + " found" : "No line was found."}</p>
-          ${hits.slice(0, 100).map((hit) => html`<div class="line"><b>${hit.ref}:${number(hit.line)}</b><span>${plain(hit.text).slice(0, 300)}</span>
-            </div>`)}` : null}
+    <section>
+      <form class="search" role="search" onSubmit=${search}>
+        <input type="search" aria-label=${where + " by a pattern"} placeholder=${where + ", for example Traceback|Error"}
+          value=${pattern} onInput=${(e) => setPattern(e.target.value)} /><button class="quiet">Search</button></form>
+      ${hits ? html`<${Hits} hits=${hits} />` : null}
     </section>
     <div class="halves reading">
-      <section><h2>All outputs</h2><div class="wide"><table><thead>
-        <tr><th scope="col">Reference</th><th scope="col">What it is</th><th scope="col" class="n">Size</th><th scope="col" class="n less">Lines</th></tr>
-          </thead><tbody>
-        ${all.slice(0, 500).map((one) => html`<tr key=${one.ref}><td><a href=${to(name, "outputs", one.ref)} aria-current=${one.ref === chosen ? "true"
-          : null}>${one.ref}</a></td><td class="what">${one.answers ? html`<span class="done">${plain(one.answers)}</span>` : one.ref.startsWith("m")
-            ? "What a summary stands for" : null} ${one.media === "text/plain" ? null : html`<small>${one.media}</small>`}</td>
-              <td class="n">${bytes(one.size)}</td><td class="n less">${number(one.lines)}</td></tr>`)}</tbody></table></div>
-        ${all.length > 500 ? html`<p class="remark">The newest 500 are listed.</p>` : null}${all.length ? null
-          : html`<p class="remark">No tool gave anything back yet.</p>`}</section>
-      ${chosen ? html`<${One} key=${chosen} name=${name} id=${chosen} />` : html`<section><p class="remark">Choose an output to read it.</p></section>`}
+      <section><h2>All outputs</h2><${Table} name=${name} all=${all} chosen=${chosen} /></section>
+      ${chosen ? html`<${One} key=${chosen} name=${name} id=${chosen} />`
+        : html`<section><p class="remark">Choose an output to read it.</p></section>`}
     </div>`;
+}
+
+function Hits({ hits }) {
+  if (hits.error) return html`<p class="alarm" role="alert">${hits.error}</p>`;
+  return html`<p class="remark" role="status">${hits.length ? many(hits.length, "line") + " found" : "No line was found."}</p>
+    ${hits.slice(0, 100).map((hit) => html`<div class="line"><b>${hit.ref}:${number(hit.line)}</b>
+      <span>${plain(hit.text).slice(0, 300)}</span></div>`)}`;
+}
+
+const LISTED = 500;
+
+function Table({ name, all, chosen }) {
+  const what = (one) => (one.answers ? html`<span class="done">${plain(one.answers)}</span>`
+    : one.ref.startsWith("m") ? "What a summary stands for" : null);
+  return html`<div class="wide"><table>
+      <thead><tr><th scope="col">Reference</th><th scope="col">What it is</th><th scope="col" class="n">Size</th>
+        <th scope="col" class="n less">Lines</th></tr></thead>
+      <tbody>${all.slice(0, LISTED).map((one) => html`<tr key=${one.ref}>
+        <td><a href=${to(name, "outputs", one.ref)} aria-current=${one.ref === chosen ? "true" : null}>${one.ref}</a></td>
+        <td class="what">${what(one)} ${one.media === "text/plain" ? null : html`<small>${one.media}</small>`}</td>
+        <td class="n">${bytes(one.size)}</td><td class="n less">${number(one.lines)}</td></tr>`)}</tbody></table></div>
+    ${all.length > LISTED ? html`<p class="remark">The newest ${LISTED} are listed.</p>` : null}
+    ${all.length ? null : html`<p class="remark">No tool gave anything back yet.</p>`}`;
 }
 
 function One({ name, id }) {

@@ -94,9 +94,9 @@ export function Picture({ picture, room, tokens }) {
       + kinds.map(([k, n]) => label(k) + " " + number(n)).join(", ")}>
       <rect class="free" x="0" y="0" width="1000" height="54" rx="6" />
       ${kinds.map(([kind, n]) => {
-        const x = (at / all) * 1000;
+        const x = (at / all) * 1000, wide = Math.max(1, (n / all) * 1000 - 1.5);
         at += n;
-        return html`<rect key=${kind} class="part ${hue(kind)} ${kind}" x=${x} y="0" width=${Math.max(1, (n / all) * 1000 - 1.5)} height="54">
+        return html`<rect key=${kind} class="part ${hue(kind)} ${kind}" x=${x} y="0" width=${wide} height="54">
           <title>${label(kind)}: ${number(n)} tokens</title></rect>`;
       })}
     </svg>
@@ -176,13 +176,14 @@ export function LongList({ total, high, fetchPage, mark, row, name, empty, chose
   const shown = [];
   for (let at = first; at < last; at += 1) {
     const value = pages[Math.floor(at / SIZE)]?.[at % SIZE];
-    shown.push(html`<li key=${at} data-at=${at} aria-setsize=${total} aria-posinset=${at + 1} class=${value && chosen && chosen(value) ? "chosen"
-      : ""} style=${{ transform: "translateY(" + (at * high - seen + top) + "px)", height: high + "px" }}>${value !== undefined ? row(value, at)
-        : html`<span class="dim">…</span>`}</li>`);
+    const shows = value !== undefined ? row(value, at) : html`<span class="dim">…</span>`;
+    const place = { transform: "translateY(" + (at * high - seen + top) + "px)", height: high + "px" };
+    shown.push(html`<li key=${at} data-at=${at} aria-setsize=${total} aria-posinset=${at + 1} style=${place}
+      class=${value && chosen && chosen(value) ? "chosen" : ""}>${shows}</li>`);
   }
   if (!total) return html`<p class="remark">${empty || "There is nothing here."}</p>`;
-  return html`<div class="long" tabindex="0" role="group" aria-label=${name} ref=${box} onScroll=${(event) => setTop(event.currentTarget.scrollTop)}
-    onKeyDown=${move} style=${{ height: drawn + "px" }}>
+  return html`<div class="long" tabindex="0" role="group" aria-label=${name} ref=${box}
+    onScroll=${(event) => setTop(event.currentTarget.scrollTop)} onKeyDown=${move} style=${{ height: drawn + "px" }}>
     <ul aria-label=${name} style=${{ height: span + "px" }}>${shown}</ul>
   </div>`;
 }
@@ -215,14 +216,16 @@ function Words({ part, name }) {
 function Part({ part, name }) {
   switch (part.type) {
     case "text": return html`<${Words} part=${part} name=${name} />`;
-    case "thinking": return html`<div class="part"><small>thinking${part.signed ? ", signed" : ""}</small><${Words} part=${part} name=${name} /></div>`;
+    case "thinking": return html`<div class="part"><small>thinking${part.signed ? ", signed" : ""}</small>
+      <${Words} part=${part} name=${name} /></div>`;
     case "call": return html`<div class="part"><small>calls <b>${plain(part.name)}</b></small><${Words} part=${part} name=${name} /></div>`;
     case "result": return html`<div class="part"><small>answers ${part.answers ? html`<b>${plain(part.answers)}</b>`
       : html`<code>${plain(part.call)}</code>`}${part.error ? html` <b class="alarm">error</b>` : ""}${part.ref
         ? html` · <a href=${to(name, "outputs", part.ref)}>output ${part.ref}</a>` : ""}</small>
       ${part.parts.map((one) => html`<${Part} part=${{ ...one, ref: part.ref }} name=${name} />`)}</div>`;
     case "image": return html`<div class="part"><small>image ${plain(part.media || "")}</small>${part.src
-      ? html`<img src=${part.src} alt="An image of the conversation" />` : html`<pre>${plain(part.url || "It cannot be shown here.")}</pre>`}</div>`;
+      ? html`<img src=${part.src} alt="An image of the conversation" />`
+      : html`<pre>${plain(part.url || "It cannot be shown here.")}</pre>`}</div>`;
     case "document": return html`<div class="part"><small>document ${plain(part.name || "")} ${plain(part.media || "")}</small>
       <${Words} part=${part} name=${name} />
       </div>`;
@@ -249,7 +252,8 @@ export function useChange(name) {
 // a keyboard goes on from there: from the next of its kind, else from what is around it, until another place is chosen.
 function stayNear(from) {
   const near = from?.closest("article, .card, section"), kin = [...document.querySelectorAll("main article")], at = kin.indexOf(near);
-  const places = [near, ...(at < 0 ? [] : [kin[at + 1], kin[at - 1]]), near?.parentElement.closest("section"), document.querySelector("main")];
+  const beside = at < 0 ? [] : [kin[at + 1], kin[at - 1]];
+  const places = [near, ...beside, near?.parentElement.closest("section"), document.querySelector("main")];
   const hold = () => {
     const place = places.find((one) => one?.isConnected);
     place.tabIndex = -1;
@@ -301,7 +305,8 @@ export function Proposal({ proposal, close, done }) {
       <h2 id="proposal">${plain(title)}</h2>
       ${told ? html`<ul class="says">${told.says.map((line) => html`<li>${plain(line)}</li>`)}</ul>` : error ? null
         : html`<p class="wait" role="status">Looking at what it would do …</p>`}
-      ${verb === "erase" && told ? html`<label>Why <input value=${reason} onInput=${(e) => setReason(e.target.value)} onChange=${() => look()} /></label>
+      ${verb === "erase" && told ? html`
+        <label>Why <input value=${reason} onInput=${(e) => setReason(e.target.value)} onChange=${() => look()} /></label>
         <label>Type <code>${told.sentence}</code> <input value=${typed} onInput=${(e) => setTyped(e.target.value)} /></label>` : null}
       ${error ? html`<p class="alarm" role="alert">${error}</p>` : null}
       ${about.write ? null : html`<p class="remark">You can only look here: the inspector was started without <code>--write</code>.</p>`}

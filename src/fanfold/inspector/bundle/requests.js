@@ -80,7 +80,8 @@ function Figures({ one }) {
     ["Estimate", number(one.tokens)], ["Billed", billed ? number(prompt) : "no bill"], ["Estimate off by", billed ? off : "–"],
     ["Reply", billed ? number(one.usage.output || 0) : "–"], ["Cost", dollars(one.cost)], ["Answered after", seconds(one.seconds)],
   ];
-  return html`<dl class="figures">${figures.map(([title, value]) => html`<div key=${title}><dt>${title}</dt><dd>${value}</dd></div>`)}</dl>`;
+  return html`<dl class="figures">${figures.map(([title, value]) =>
+    html`<div key=${title}><dt>${title}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
 function Difference({ name, one }) {
@@ -110,8 +111,10 @@ function Body({ name, at, one }) {
   const tone = (n) => (n < one.same ? "same" : n && n === one.same ? "edge" : "");
   const line = (value, n) => html`<${Line} line=${value} at=${n} total=${one.total} tone=${tone(n)} readWhole=${readWhole} />`;
   return html`<section class="lines"><h2>The body, ${many(one.total, "line")}</h2>
-    ${one.same ? html`<p class="remark">${many(one.same, "line")} at the beginning ${one.same === 1 ? "is" : "are"} as in the request before,
+    ${one.same ? html`<p class="remark">
+      ${many(one.same, "line")} at the beginning ${one.same === 1 ? "is" : "are"} as in the request before,
       and can be read from the cache; they are dimmed.</p>` : null}
-    <${LongList} name="The body that was sent" total=${one.total} high=${20} mark=${at + ":" + one.version} fetchPage=${fetchPage} row=${line} />
+    <${LongList} name="The body that was sent" total=${one.total} high=${20} mark=${at + ":" + one.version}
+      fetchPage=${fetchPage} row=${line} />
   </section>`;
 }

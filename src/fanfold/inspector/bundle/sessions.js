@@ -44,36 +44,50 @@ export function Sessions() {
     event.preventDefault();
     setSought(words);
   };
+  const unmanaged = total("unmanaged") ? "; at least " + dollars(total("unmanaged"))
+    + " if everything had been sent each time, with a cache that never misses" : "";
+  const find = (event) => { setWords(event.target.value); setSought(""); };
   return html`<h1>${many(sessions.length, "session")}</h1>
-    <p class="lead">${cost ? dollars(cost) + " billed in all, at list prices"
-      + (total("unmanaged") ? "; at least " + dollars(total("unmanaged")) + " if everything had been sent each time, with a cache that never misses. " : ". ")
-        : ""}Choose one to see what is in its window, and why.</p>
+    <p class="lead">${cost ? dollars(cost) + " billed in all, at list prices" + unmanaged + "." : ""}
+      ${" "}Choose one to see what is in its window, and why.</p>
     <section>
       <form class="search" role="search" onSubmit=${search}><input type="search"
         aria-label="Find a session by name, client or model; Enter searches everything that was said"
-          placeholder="Find a session, or press Enter to search everything that was ever said" value=${words} onInput=${(e) => { setWords(e.target.value);
-            setSought(""); }} /><button class="quiet" disabled=${!words}>Search everything</button></form>
-      ${found ? html`<${Everywhere} found=${found} words=${words} />` : rows.length ? html`<div class="wide"><table class="list sessions">
-        <thead><tr><th scope="col">Session</th><th scope="col">Window</th><th scope="col" class="n less">Messages</th>
-          <th scope="col" class="n less">Requests</th><th scope="col" class="n less">Edits</th><th scope="col" class="n less">From cache</th>
-            <th scope="col" class="n">Cost</th><th scope="col" class="less">Last seen</th></tr></thead>
-        <tbody>${rows.slice(0, most).map(({ one, depth }) => html`<tr key=${one.name}>
-          <td class=${"depth" + Math.min(depth, 4)}>${depth ? html`<span class="branch" aria-hidden="true">└ </span>`
-            : null}<a href=${to(one.name, "now")}><b>${plain(one.name)}</b></a><br /><small>${[depth || one.parent ? "from " + one.parent : "", one.client,
-              one.model].filter(Boolean).map(plain).join(" · ") || "no model yet"}</small></td>
-          <td class="fill" title="The last request, as a share of the room for it"><${Bar} share=${one.fill} kind=${tone(one.fill)} /><small>${!one.tokens
-            ? "no request yet" : one.room ? percent(one.fill) + " of " + number(one.room) : number(one.tokens) + " tokens"}</small></td>
-          <td class="n less">${number(one.messages)}</td><td class="n less">${number(one.requests)}</td><td class="n less">${number(one.edits)}</td>
-          <td class="n less">${one.prompt ? percent(one.cached_share) : "–"}</td><td class="n"><${Cost} one=${one} /></td>
-            <td class="less">${ago(one.seen)}</td>
-        </tr>`)}</tbody></table></div>
-        ${rows.length > most ? html`<div class="buttons"><button class="quiet" onClick=${() => setMost(rows.length)}>Show all ${number(rows.length)}
-          </button></div>` : null}` : html`<p class="remark">${sessions.length ? "No session has that name. Press Enter to search everything that was said."
-            : "There are no sessions here yet. This page shows them as soon as something is written to the store."}</p>`}
+        placeholder="Find a session, or press Enter to search everything that was ever said" value=${words} onInput=${find}
+      /><button class="quiet" disabled=${!words}>Search everything</button></form>
+      ${found ? html`<${Everywhere} found=${found} words=${words} />` : rows.length ? html`<${Table} rows=${rows.slice(0, most)} />`
+        : html`<p class="remark">${sessions.length ? "No session has that name. Press Enter to search everything that was said."
+          : "There are no sessions here yet. This page shows them as soon as something is written to the store."}</p>`}
+      ${!found && rows.length > most ? html`<div class="buttons">
+        <button class="quiet" onClick=${() => setMost(rows.length)}>Show all ${number(rows.length)}</button></div>` : null}
     </section>`;
 }
 
-const SAID = { message: "said", replaced: "changed later", edit: "in an edit", system: "in the system prompt", context: "in the context of one request",
+const COLUMNS = [
+  ["Session", ""], ["Window", ""], ["Messages", "n less"], ["Requests", "n less"], ["Edits", "n less"], ["From cache", "n less"],
+  ["Cost", "n"], ["Last seen", "less"],
+];
+
+const Table = ({ rows }) => html`<div class="wide"><table class="list sessions">
+  <thead><tr>${COLUMNS.map(([title, tone]) => html`<th scope="col" class=${tone}>${title}</th>`)}</tr></thead>
+  <tbody>${rows.map(({ one, depth }) => html`<${Line} key=${one.name} one=${one} depth=${depth} />`)}</tbody></table></div>`;
+
+function Line({ one, depth }) {
+  const about = [depth || one.parent ? "from " + one.parent : "", one.client, one.model].filter(Boolean).map(plain).join(" · ");
+  const fill = !one.tokens ? "no request yet" : one.room ? percent(one.fill) + " of " + number(one.room) : number(one.tokens) + " tokens";
+  const counts = [number(one.messages), number(one.requests), number(one.edits), one.prompt ? percent(one.cached_share) : "–"];
+  return html`<tr>
+    <td class=${"depth" + Math.min(depth, 4)}>${depth ? html`<span class="branch" aria-hidden="true">└ </span>` : null}
+      <a href=${to(one.name, "now")}><b>${plain(one.name)}</b></a><br /><small>${about || "no model yet"}</small></td>
+    <td class="fill" title="The last request, as a share of the room for it">
+      <${Bar} share=${one.fill} kind=${tone(one.fill)} /><small>${fill}</small></td>
+    ${counts.map((text) => html`<td class="n less">${text}</td>`)}
+    <td class="n"><${Cost} one=${one} /></td><td class="less">${ago(one.seen)}</td>
+  </tr>`;
+}
+
+const SAID = { message: "said", replaced: "changed later", edit: "in an edit", system: "in the system prompt",
+  context: "in the context of one request",
   output: "in an output", name: "the session's name", labels: "in its labels" };
 
 function place(hit) {
@@ -90,8 +104,14 @@ function Everywhere({ found, words }) {
   return html`<p class="remark" role="status">${hits.length ? many(hits.length, "place") + (found.more ? " and more" : "")
     + " found, hidden things included." : "Nothing was found."}${found.stopped ? " " + plain(found.stopped)
       + " What comes after it was not looked through." : ""}</p>
-    ${hits.map((hit) => html`<div class="card"><div><div class="meta"><a href=${place(hit)}><b>${plain(hit.session)}</b></a><span>${[hit.role,
-      SAID[hit.kind] || hit.kind].filter(Boolean).join(", ")}</span>${hit.ref ? html`<code>${hit.ref}</code>`
-        : null}</div><p class="quote" dir="auto"><${Marked} text=${hit.text} words=${words} /></p></div>
-      <div class="buttons"><a class="button quiet" href=${place(hit)} aria-label=${"Look at it in " + hit.session}>Look</a></div></div>`)}`;
+    ${hits.map((hit) => html`<${Hit} hit=${hit} words=${words} />`)}`;
+}
+
+function Hit({ hit, words }) {
+  const said = [hit.role, SAID[hit.kind] || hit.kind].filter(Boolean).join(", ");
+  return html`<div class="card">
+    <div><div class="meta"><a href=${place(hit)}><b>${plain(hit.session)}</b></a><span>${said}</span>
+      ${hit.ref ? html`<code>${hit.ref}</code>` : null}</div>
+      <p class="quote" dir="auto"><${Marked} text=${hit.text} words=${words} /></p></div>
+    <div class="buttons"><a class="button quiet" href=${place(hit)} aria-label=${"Look at it in " + hit.session}>Look</a></div></div>`;
 }

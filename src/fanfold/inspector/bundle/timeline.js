@@ -143,7 +143,8 @@ function Bars({ requests, now, choose, drawn }) {
     <input type="range" aria-label="Request" aria-valuetext=${"Request " + one.number + ", " + number(prompt(one)) + " tokens"}
       min="0" max=${requests.length - 1} value=${now} onInput=${(event) => choose(Number(event.target.value))} />
     <div class="legend">${key.map(([tint, title]) => html`<span key=${title} class=${tint}><i></i>${title}</span>`)}</div>
-    <div class="buttons">${marks.map((each) => html`<button class="quiet" onClick=${() => next(each.test)}>Go to ${each.next}</button>`)}</div>`;
+    <div class="buttons">${marks.map((each) =>
+      html`<button class="quiet" onClick=${() => next(each.test)}>Go to ${each.next}</button>`)}</div>`;
 }
 
 // One request in a few lines.

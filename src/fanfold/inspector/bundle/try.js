@@ -5,8 +5,10 @@ import { Bar, Live, Wait, dollars, many, number, percent, plain, useAsk } from "
 
 const HUES = { now: "hue1", tried: "hue4", everything: "hue0" };
 const NAMES = { now: "As it is now", tried: "What you try", everything: "Everything sent" };
-const about = (one) => (one.strategy === "none" ? "nothing left out" : one.strategy + (one.thrift === null ? "" : ", thrift " + one.thrift)) + ", window "
-  + number(one.window);
+function about(one) {
+  const thrift = one.thrift === null ? "" : ", thrift " + one.thrift;
+  return (one.strategy === "none" ? "nothing left out" : one.strategy + thrift) + ", window " + number(one.window);
+}
 
 // The trials of a session; while one runs, it is looked at again and again.
 function useTrials(name) {
@@ -42,36 +44,45 @@ export function Try({ name }) {
     again();
   };
   const trial = told.trials[0];
-  const cancel = async () => { await tell(tenant, name, "cancel", { trial: trial.trial }).catch((failed) => setError(failed.message)); again(); };
+  const cancel = async () => {
+    await tell(tenant, name, "cancel", { trial: trial.trial }).catch((failed) => setError(failed.message));
+    again();
+  };
   return html`<h1>What if it were reduced in another way?</h1>
     <p class="lead">The session is replayed from its log, with no model and no network. Nothing is changed. Now: ${about(now)}.</p>
     <section><h2>Try</h2><form class="fields" onSubmit=${begin}>
-      <label>Strategy <select onChange=${put("strategy")}>${told.strategies.map((one) => html`<option value=${one} selected=${one === value("strategy")}>
-        ${one}</option>`)}</select></label>
-      <label>Window, in tokens <input type="number" min="1000" step="1000" required value=${value("window")} onInput=${put("window")} /></label>
-      <label>Thrift: 0 uses the window, 1 is cheapest <input type="number" min="0" max="1" step="0.1" placeholder="as usual" disabled=${!thrifty}
-        value=${thrifty ? value("thrift") : ""} onInput=${put("thrift")} /></label>
+      <label>Strategy <select onChange=${put("strategy")}>${told.strategies.map((one) =>
+        html`<option value=${one} selected=${one === value("strategy")}>${one}</option>`)}</select></label>
+      <label>Window, in tokens <input type="number" min="1000" step="1000" required value=${value("window")}
+        onInput=${put("window")} /></label>
+      <label>Thrift: 0 uses the window, 1 is cheapest <input type="number" min="0" max="1" step="0.1" placeholder="as usual"
+        disabled=${!thrifty} value=${thrifty ? value("thrift") : ""} onInput=${put("thrift")} /></label>
       <div class="buttons"><button disabled=${trial?.running}>Try it</button></div></form>
       ${error ? html`<p class="alarm" role="alert">${error}</p>` : null}
-      ${trial?.running ? html`<div class="progress" role="status"><progress aria-label="How far the trial is" max=${trial.of
-        || 1} value=${trial.done}></progress><span>${trial.of ? number(trial.done) + " of " + many(trial.of, "request") : "starting …"}</span>
-          <button class="quiet" onClick=${cancel}>Cancel</button></div>` : null}
+      ${trial?.running ? html`<${Progress} trial=${trial} cancel=${cancel} />` : null}
       ${trial?.cancelled ? html`<p class="remark" role="status">The trial was cancelled.</p>` : null}
       ${trial?.error ? html`<p class="alarm" role="alert">${trial.error}</p>` : null}
     </section>
     ${told.trials.filter((one) => one.results).map((one) => html`<${Found} key=${one.trial} results=${one.results} />`)}`;
 }
 
+const Progress = ({ trial, cancel }) => html`<div class="progress" role="status">
+  <progress aria-label="How far the trial is" max=${trial.of || 1} value=${trial.done}></progress>
+  <span>${trial.of ? number(trial.done) + " of " + many(trial.of, "request") : "starting …"}</span>
+  <button class="quiet" onClick=${cancel}>Cancel</button></div>`;
+
 const money = (one) => (one.dollars === null ? number(one.cost) + " token equivalents" : dollars(one.dollars));
 const ROWS = [
-  ["Cost of all prompts", "At list prices, with the provider's cache; replies cost the same in each.", (one) => money(one), (one) => one.cost],
+  ["Cost of all prompts", "At list prices, with the provider's cache; replies cost the same in each.", (one) => money(one),
+    (one) => one.cost],
   ["From the cache", "The share of all prompt tokens that was read from the provider's cache.", (one) => percent(one.cached_share)],
   ["Longest request", "In tokens.", (one) => html`${number(one.peak)}${one.over
     ? html`<small>${many(one.over, "request")} would not fit</small>` : null}`, (one) => one.peak],
   ["Reductions", "How often something was left out, which breaks the cache once.", (one) => number(one.reductions)],
   ["Trail of work kept", "What the agent did, found, decided and broke, as far as it stood in each reduced request.",
     (one) => (one.trail === null ? "nothing had to be reduced" : percent(one.trail)), (one) => one.trail ?? 1],
-  ["Needed names in view", "Names that the next call used, and that stood in the request.", (one) => percent(one.names_in_view), (one) => one.names_in_view],
+  ["Needed names in view", "Names that the next call used, and that stood in the request.", (one) => percent(one.names_in_view),
+    (one) => one.names_in_view],
   ["In view or one call away", "The same, with what the model could look up by a reference.", (one) => percent(one.names_in_reach),
     (one) => one.names_in_reach],
   ["Rules of the person kept", "Word for word.", (one) => percent(one.rules)],
@@ -80,11 +91,11 @@ const ROWS = [
 
 function headline([now, tried]) {
   const ratio = now.cost ? tried.cost / now.cost - 1 : 0;
-  const cheaper = Math.abs(ratio) < 0.005 ? "As expensive as now" : Math.round(Math.abs(ratio) * 100) + " % " + (ratio < 0 ? "cheaper" : "more expensive")
-    + " than now";
+  const share = Math.round(Math.abs(ratio) * 100) + " % " + (ratio < 0 ? "cheaper" : "more expensive") + " than now";
+  const cheaper = Math.abs(ratio) < 0.005 ? "As expensive as now" : share;
   const lost = tried.lost_count - now.lost_count;
-  return cheaper + (lost > 0 ? ", and " + many(lost, "more name") + " out of reach when needed" : lost < 0 ? ", and " + many(-lost, "name")
-    + " more in reach" : ", and nothing more is lost");
+  if (!lost) return cheaper + ", and nothing more is lost";
+  return cheaper + ", and " + (lost > 0 ? many(lost, "more name") + " out of reach when needed" : many(-lost, "name") + " more in reach");
 }
 
 function Found({ results }) {
@@ -115,5 +126,6 @@ function Lines({ results }) {
     aria-label=${results.map((one) => NAMES[one.label] + ": up to " + number(one.peak) + " tokens").join(", ")}>
     ${results.map((one) => html`<polyline class=${HUES[one.label]} vector-effect="non-scaling-stroke"
       points=${one.windows.map((tokens, n) => at(n, tokens)).join(" ")} />`)}</svg>
-    <div class="legend">${results.map((one) => html`<span class=${HUES[one.label]}><i></i>${NAMES[one.label]} <b>${number(one.peak)}</b></span>`)}</div>`;
+    <div class="legend">${results.map((one) =>
+      html`<span class=${HUES[one.label]}><i></i>${NAMES[one.label]} <b>${number(one.peak)}</b></span>`)}</div>`;
 }
