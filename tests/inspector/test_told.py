@@ -8,10 +8,6 @@ import fanfold
 from fanfold.inspector.safety import Grant
 from fanfold.stores.memory import Memory
 from fanfold.testing import called, replied, response
-from fanfold.testing.provider import Provider
-from tests.browser import opened
-from tests.gateway.gate import Gate
-from tests.gateway.looping import run, script
 from tests.inspector.sights import figure, looking
 
 WORDS = "The disk hums and all is well. " * 300
@@ -68,22 +64,6 @@ def test_a_request_says_what_differs_from_the_one_before() -> None:
         assert "The disk hums" in gone.inner_text()
 
 
-def test_the_lines_that_the_request_before_had_are_dimmed_and_no_others() -> None:
-    store = Memory()
-    broken(store)
-    with looking(store, "s/run/request/1") as (_, seen):
-        sight = seen.page
-        sight.get_by_text("are as in the request before").wait_for()
-        sight.locator(".line.edge").wait_for()
-        seen.settle()
-        told = sight.get_by_text("are as in the request before").inner_text()
-        same = int(told.split()[0].replace(",", ""))
-        assert sight.locator(".line.same").count() == same
-        assert sight.locator(".line.edge b").inner_text() == str(same + 1)
-        first = sight.locator(".line").nth(same).inner_text()
-        assert sight.locator(".line.edge").inner_text() == first
-
-
 def test_the_time_line_is_dragged_to_a_request_and_jumps_to_what_happened() -> None:
     store = Memory()
     chat = broken(store)
@@ -137,21 +117,6 @@ def test_the_headline_of_a_trial_says_whether_it_would_be_cheaper(window: int, w
         share = abs(tried["cost"] / now["cost"] - 1)
         assert heading.inner_text().startswith(f"{round(share * 100)} % {word} than now")
         assert (tried["cost"] < now["cost"]) == (word == "cheaper")
-
-
-def test_the_health_of_a_gateway_is_told_figure_by_figure() -> None:
-    look = {"viewport": {"width": 1_400, "height": 900}}
-    with Provider(script, window=32_000) as provider, Gate(provider.url, window=32_000) as gate:
-        link = f"{gate.url}/?token={gate.gateway.inspection.token()}#/health"
-        with opened(link, **look) as seen:
-            seen.page.get_by_role("heading", name="No request came yet").wait_for()
-            run(gate)
-            seen.page.get_by_role("heading", name="All is well: 24 requests").wait_for()
-            assert figure(seen.page, "Managed").startswith("24")
-            assert int(figure(seen.page, "Reduced").split()[0]) > 0
-            assert figure(seen.page, "Hidden rounds").startswith("0")
-            most = seen.page.get_by_text("at most").locator("b").inner_text()
-            assert int(most) > 0
 
 
 def test_what_is_asked_of_a_session_that_is_not_there_is_answered_in_words_on_every_screen() -> None:
