@@ -72,12 +72,82 @@ def test_one_message_is_brought_back_by_its_id_and_what_was_hidden_with_it_is_no
     assert "what was hidden with it would stay hidden: 1 row would be folded again. " in tried
     assert tried.endswith(" Nothing was changed.\n")
     assert " is hidden by e2 " in run("why", "run", "o1").out
-    made, told = run("undo", "run", "o1").out.splitlines()
+    hidden = run("show", "run", "--ids").out.splitlines()[1:]
+    made, told, held, back = run("undo", "run", "o1").out.splitlines()
     assert made.split("   ")[-1] == tried.split(": ")[1].partition(".")[0]
     assert told == "The message is back; what was hidden with it stays hidden by e5."
     shown = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
     assert shown == ["e5", *ids[1:]]
     assert run("undo", "run", ids[2]).err.startswith("fanfold: No edit hides or shortens ")
+    assert held == "Automatic edits leave it alone until: fanfold release run o1"
+    assert back == "To hide it again: fanfold redo run e2"
+    tried = run("undo", "run", "--dry-run").out
+    assert tried.startswith("e5 would be undone: ")
+    assert " 1 message would come back into view. " in tried
+    assert run("release", "run", "o1").code == 0
+    assert run("redo", "run", "e2").out.splitlines()[1:] == ["e2 stands again."]
+    assert run("show", "run", "--ids").out.splitlines()[1:] == hidden
+
+
+def test_a_message_under_a_fold_of_a_fold_is_hidden_again_by_the_commands_that_undo_names(
+    run: Run, shortened: str
+) -> None:
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert run("fold", "run", ids[1], ids[2], "They looked.").code == 0
+    assert run("fold", "run", ids[0], "e2", "They looked at it all.").code == 0
+    hidden = run("show", "run", "--ids").out.splitlines()[1:]
+    assert run("undo", "run", "o1").out.splitlines()[-1] == "To hide it again: fanfold redo run e3"
+    assert run("show", "run", "--ids").out.splitlines()[1:] != hidden
+    assert run("redo", "run", "e3").code == 0
+    assert run("show", "run", "--ids").out.splitlines()[1:] == hidden
+
+
+def test_where_no_single_command_hides_a_message_again_each_is_named(run: Run, store: str) -> None:
+    def both(view: fanfold.View, budget: fanfold.Budget) -> list[fanfold.Elide]:
+        return [fanfold.Elide(f"{view.rows[0].id}#{part}", "[left out; ref={ref}]") for part in (0, 1)]
+
+    with fanfold.open("two", window=8_000, store=store, strategy=both) as chat:
+        parts = [{"type": "text", "text": f"{name}: " + "the disk hums. " * 60} for name in ("One", "Two")]
+        entry = chat.add({"role": "user", "content": parts}).id
+        chat.add({"role": "assistant", "content": "Noted."})
+        chat.say("Go on.")
+        assert len(chat.compact(force=True).decisions) == 2
+    hidden = run("show", "two").out.splitlines()[1:]
+    back = run("undo", "two", entry[:8]).out.splitlines()[-1].removeprefix("To hide it again: ")
+    assert back.split("; ") == ["fanfold undo two e4", "fanfold undo two e3"]
+    assert run("show", "two").out.splitlines()[1:] != hidden
+    for command in back.split("; "):
+        assert run(*command.split()[1:]).code == 0
+    assert run("show", "two").out.splitlines()[1:] == hidden
+
+
+def test_a_message_that_was_only_shortened_is_shortened_again_by_one_command(
+    run: Run, shortened: str
+) -> None:
+    hidden = run("show", "run").out.splitlines()[1:]
+    assert run("undo", "run", "o1").out.splitlines()[1:] == [
+        "The message is back.",
+        "Automatic edits leave it alone until: fanfold release run o1",
+        "To hide it again: fanfold redo run e1",
+    ]
+    assert run("redo", "run", "e1").code == 0
+    assert run("show", "run").out.splitlines()[1:] == hidden
+
+
+def test_a_message_out_of_an_automatic_hand_over_is_hidden_again_by_one_command(run: Run, store: str) -> None:
+    with fanfold.open("talk", window=3_000, store=fanfold.SQLite(store.removeprefix("sqlite:"))) as chat:
+        ids = []
+        for n in range(12):
+            ids.append(chat.say(f"Point {n}: " + "we talk of the disk. " * 40).id)
+            chat.add({"role": "assistant", "content": f"Noted {n}. " + "It hums. " * 20})
+            chat.request(max_tokens=300)
+        fold = next(row.id for row in chat.view().rows if row.kind == "fold")
+        under = next(id for id in ids[1:] if chat.why(id).shown_by == fold)
+    hidden = run("show", "talk", "--ids").out.splitlines()[1:]
+    back = run("undo", "talk", under[:8]).out.splitlines()[-1]
+    assert back == f"To hide it again: fanfold redo talk {fold}"
+    assert run(*back.removeprefix("To hide it again: ").split()[1:]).code == 0
+    assert run("show", "talk", "--ids").out.splitlines()[1:] == hidden
 
 
 def test_four_letters_of_an_id_are_enough_to_pin_a_message_or_to_bring_it_back(

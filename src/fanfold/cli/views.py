@@ -42,19 +42,19 @@ def lines_of(view: View) -> list[str]:
 
 def how_to_bring_back(chat: Session, found: Why) -> str:
     """The commands that show an entry whole again, if anything hides or shortens it."""
-    commands = [undo_command(chat, name) for name in found.undos]
+    commands = [command_on(chat, name, "undo") for name in found.undos]
     return f"To bring it back: {'; '.join(commands)}" if commands else ""
 
 
-def undo_command(chat: Session, name: str) -> str:
-    """The command that undoes an edit, or brings a message back, in the same store."""
+def command_on(chat: Session, name: str, verb: str) -> str:
+    """The command that undoes an edit or brings a message back, makes it again or releases it, in the same store."""
     ctx = click.get_current_context(silent=True)
     given = [
         f" --{option} {quote(str(ctx.params[option]))}"
         for option in ("store", "tenant")
         if ctx is not None and ctx.get_parameter_source(option) == ParameterSource.COMMANDLINE
     ]
-    return f"fanfold undo {quote(chat.name)} {name}{''.join(given)}"
+    return f"fanfold {verb} {quote(chat.name)} {quote(name)}{''.join(given)}"
 
 
 def report_of(name: str, result: Fitted, *, rows: bool) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from logging import getLogger
 
 import click
@@ -12,9 +13,9 @@ import fanfold
 from fanfold.cli.completing import edit_ids, row_ids
 from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
-from fanfold.cli.views import how_to_bring_back, undo_command
+from fanfold.cli.views import command_on, how_to_bring_back
 from fanfold.core.edit import Decision, Pin, Undo, covers_of
-from fanfold.core.errors import NotFound
+from fanfold.core.errors import FanfoldError, NotFound
 from fanfold.core.view import View
 from fanfold.session.look import summary_of
 from fanfold.session.preview import Preview
@@ -49,7 +50,7 @@ def _say_why_not(chat: fanfold.Session) -> str:
     held = sum(row.id in exempt for row in view.rows)
     undone = [one.decision.id for one in chat.edits() if one.fate == "undone" and not one.free]
     if held and undone:
-        release = undo_command(chat, undone[-1]).replace("fanfold undo", "fanfold release", 1)
+        release = command_on(chat, undone[-1], "release")
         rows = "1 row that was brought back is" if held == 1 else f"{held:,} rows that were brought back are"
         return f"Nothing can be reduced: {rows} left alone until you say so: {release}"
     return (
@@ -121,14 +122,15 @@ def undo(chat: fanfold.Session, what: str | None, through: bool, dry_run: bool, 
             "The message would come back; what was hidden with it would stay hidden: "
             f"{many(len(again[0]), 'row')} would be folded again."
             if again
-            else ""
+            else _coming(chat, told)
         )
         lines = (f"{names} would be undone: {tokens}.", rest, _ahead(told), "Nothing was changed.")
         said = {"decisions": told.decisions, "before": told.before, "after": told.after, "dry_run": True}
         say(said, " ".join(filter(None, lines)), as_json)
         return
     alone = what is not None and what not in {one.decision.id for one in chat.edits()}
-    _change(chat, lambda: chat.undo(what, through=through), as_json, _after_return if alone else _after_undo)
+    remark = partial(_after_return, what, chat.view()) if alone else _after_undo
+    _change(chat, lambda: chat.undo(what, through=through), as_json, remark)
 
 
 @click.command
@@ -140,7 +142,8 @@ def redo(chat: fanfold.Session, edit: str | None, as_json: bool) -> None:
     \b
     Example: fanfold redo run-42
     """
-    _change(chat, lambda: chat.redo(edit), as_json)
+    undone = {one.undone_by: one.decision.id for one in chat.edits() if one.undone_by}
+    _change(chat, lambda: chat.redo(edit), as_json, partial(_after_redo, undone))
 
 
 @click.command
@@ -230,11 +233,52 @@ def _after_undo(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
     return "\n".join(filter(None, (_still_short(chat, decisions), _ahead(chat.preview()))))
 
 
-def _after_return(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
-    """The same of one message that came back."""
+def _after_return(
+    what: str | None, before: View, chat: fanfold.Session, decisions: Sequence[Decision]
+) -> str:
+    """The same of one message that came back, and how to hide it again; `before` is the view that hid it."""
     again = [one for one in decisions if not isinstance(one.edit, Undo)]
-    rest = f"The message is back; what was hidden with it stays hidden by {again[0].id}." if again else ""
-    return "\n".join(filter(None, (rest, _ahead(chat.preview()))))
+    rest = f"; what was hidden with it stays hidden by {again[0].id}" if again else ""
+    held = f"Automatic edits leave it alone until: {command_on(chat, str(what), 'release')}"
+    back = f"To hide it again: {_way_to_hide(chat, before, decisions)}"
+    return "\n".join(filter(None, (f"The message is back{rest}.", held, _ahead(chat.preview()), back)))
+
+
+def _way_to_hide(chat: fanfold.Session, before: View, decisions: Sequence[Decision]) -> str:
+    """The one command that makes the view what it was before these decisions; or one for each of them."""
+    undone = [one.edit.edit for one in decisions if isinstance(one.edit, Undo)]
+    latest = [one.decision.id for one in reversed(chat.edits()) if one.decision.id in undone]
+    for edit in latest:  # the outermost was made last
+        if len(undone) == 1 or _hides_again(chat, edit, before):
+            return command_on(chat, edit, "redo")
+    return "; ".join(command_on(chat, one.id, "undo") for one in reversed(decisions))
+
+
+def _hides_again(chat: fanfold.Session, edit: str, before: View) -> bool:
+    """Whether making an edit again hides rows, and what is then in view is just what a view before had."""
+    try:
+        told = chat.preview("redo", edit)
+    except FanfoldError:
+        return False
+    then, now = ({row.id: row.weight.digest for row in view.rows} for view in (before, chat.view()))
+    differ = any(then[id] != now[id] for id in then.keys() & now.keys())
+    same = then.keys() == (now.keys() - set(told.gone)) | set(told.came)
+    return same and not differ and not told.changed
+
+
+def _after_redo(undone: Mapping[str, str], chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
+    """Which edits stand again, by the undos that took them away."""
+    names = (
+        undone[one.edit.edit] for one in decisions if isinstance(one.edit, Undo) and one.edit.edit in undone
+    )
+    return "\n".join(f"{name} stands again." for name in dict.fromkeys(names))
+
+
+def _coming(chat: fanfold.Session, told: Preview) -> str:
+    """How much would come back into view."""
+    edits = {one.decision.id for one in chat.edits()}
+    rows = many(len(told.came), "row" if edits.intersection(told.came) else "message")
+    return f"{rows} would come back into view." if told.came else ""
 
 
 def _still_short(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
@@ -244,7 +288,9 @@ def _still_short(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
     left = [found for entry in entries if (found := chat.why(entry)).way_back]
     if not left:
         return ""
-    commands = [undo_command(chat, name) for name in dict.fromkeys(n for one in left for n in one.undos)]
+    commands = [
+        command_on(chat, name, "undo") for name in dict.fromkeys(n for one in left for n in one.undos)
+    ]
     more = f"; {len(commands) - _NAMED:,} more in the same way" if len(commands) > _NAMED else ""
     if len(entries) == 1:
         return f"It is still shortened or hidden by another edit: {commands[0]}"

@@ -21,7 +21,7 @@ from fanfold.cli.sessions import (
     store_option,
     tenant_option,
 )
-from fanfold.cli.views import undo_command
+from fanfold.cli.views import command_on
 from fanfold.core.errors import BadInput, BadSetting
 from fanfold.outputs.output import size_of
 from fanfold.stores.opening import open_alone
@@ -142,9 +142,8 @@ def _say_lost(chat: fanfold.Session, summaries: Sequence[str], goes: str) -> lis
 
 def _say_others(chat: fanfold.Session, id: str) -> str:
     """How the other messages under a summary come back."""
-    undo = undo_command(chat, id)
+    undo, release = (command_on(chat, id, verb) for verb in ("undo", "release"))
     others = sum(not chat.why(entry).erased for entry in chat.why(id).hides)
-    release = undo.replace("fanfold undo", "fanfold release", 1)
     return f"`{undo}` shows the other {others:,} again, `{release}` lets them be summarized anew."
 
 
