@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from fanfold.config.events import CacheBroken
-from fanfold.core.edit import covers_of
+from fanfold.core.edit import RECALL, Decision, Repair, covers_of
 from fanfold.core.errors import NotFound
 from fanfold.core.layout import show
 from fanfold.core.log import Log
@@ -134,8 +134,10 @@ def cache(state: State, number: int = -1) -> CacheUse:
     could, again, model = round(shared * scale), round(again * scale), model_of(now)
     missed = could - usage.cache_read if usage else 0
     if missed > max(_STEP, could // 50):
-        broken = broken or _unbroken(state, last, now, could, model)
+        broken = broken or _unbroken(state, at, could, model)
         again += missed
+    if usage:
+        again = min(again, usage.prompt - usage.cache_read)  # what was counted may be more than was billed
     told = state.log.bills[at].missed if at in state.log.bills else ""
     if told and broken is not None and broken.cause == "provider":
         broken = replace(broken, what=f"{broken.what}; the provider says: {told}")
@@ -213,8 +215,7 @@ def _price(again: int, usage: TokenUsage | None, model: Model | None) -> float |
 def _compare(state: State, last: Sent, now: Sent) -> tuple[int, int, Break | None]:
     """Counted tokens at the beginning that two requests share, those behind it that were sent before, and the break."""
     log = state.log
-    old, new = log.frame(last.version), log.frame(now.version)
-    if found := next(_frame_breaks(last, now, old, new, state.dialect.name), None):
+    if found := next(_frame_breaks(log, last, now, state.dialect.name), None):
         return 0, min(last.tokens, now.tokens), found
     if last.loaded != now.loaded and (found := _loading_break(state, last, now)):
         return 0, min(last.tokens, now.tokens), found
@@ -302,13 +303,14 @@ def _erased_between(log: Log, first: int, last: int) -> set[str]:
     return {record.entry for record in _changes(log, first, last) if isinstance(record, Erased)}
 
 
-def _frame_breaks(last: Sent, now: Sent, old: Frame, new: Frame, dialect: str) -> Iterator[Break]:
+def _frame_breaks(log: Log, last: Sent, now: Sent, dialect: str) -> Iterator[Break]:
     """How two requests differ before their first message."""
+    old, new = log.frame(last.version), log.frame(now.version)
     models = [str(sent.params.get("model", "")) for sent in (last, now)]
     if models[0] != models[1]:
         yield Break("model", "caller", models[1], f"{models[0]} before")
     if _unmarked(old.tools) != _unmarked(new.tools):
-        yield _tool_break(old, new, dialect)
+        yield _tool_break(old, new, dialect, _edits_between(log, last.version, now.version))
     if [text_of(one) for one in old.system] != [text_of(one) for one in new.system]:
         one, two = ("\n".join(map(text_of, frame.system)) for frame in (old, new))
         yield Break("system", "client", what=_difference(one, two))
@@ -365,10 +367,14 @@ def _wires(frame: Frame) -> list[Any]:
     return [message.wire.body if message.wire else text_of(message) for message in frame.system]
 
 
-def _tool_break(old: Frame, new: Frame, dialect: str) -> Break:
+def _tool_break(old: Frame, new: Frame, dialect: str, edits: Sequence[Decision]) -> Break:
     one, two = (_by_name(frame, frame.dialect or dialect) for frame in (old, new))
     gone, came = [name for name in one if name not in two], [name for name in two if name not in one]
     changed = [name for name in two if name in one and one[name] != two[name]]
+    if RECALL.issuperset(" ".join([*gone, *came, *changed]).split()) and (gone or came) and edits:
+        # A gateway adds these with the first edit, and takes them away where none is left.
+        what = f"{_many(came or gone)} {'came' if came else 'left'} with this edit"
+        return Break("edit", edits[-1].by, edits[-1].id, what)
     if gone:
         return Break("tools", "client", gone[0], f"{_many(gone)} vanished")
     if came:
@@ -441,17 +447,44 @@ def _row_break(state: State, last: Sent, now: Sent, one: View, two: View, at: in
 # Where nothing differs
 
 
-def _unbroken(state: State, last: Sent, now: Sent, could: int, model: Model | None) -> Break:
+def _unbroken(state: State, at: int, could: int, model: Model | None) -> Break:
     """Why a provider read less than it could: the prompt was too short, too old, or nobody knows."""
+    last, now = state.log.sent[at - 1], state.log.sent[at]
     least = (model.min_cacheable if model else None) or LEAST
     if could < least:
         return Break("short", "provider", what=f"no prompt below {least:,} tokens is cached")
     if moved := _moved_marks(state.log, last, now):
         return moved
+    if _sent_no_mark(state, at - 1):
+        return Break("marks", "client", what="no cache mark was sent; Claude caches only what is marked")
     silence, kept = now.time - last.time, kept_for(state, last)
     if last.time and silence >= kept:
         return Break("expired", "time", what=f"{silence:,.0f} s of silence; it is kept for {kept:,.0f}")
     return Break("provider", "provider", what="the prompt was the same, and in time")
+
+
+def _sent_no_mark(state: State, at: int) -> bool:
+    """Whether a client's own request to Claude went through a gateway as it came, and had no cache mark.
+
+    What a session writes itself has marks. A record does not say who wrote a request, so this is said only of a
+    client's session, before its first edit, and where the bill has nothing that was read from the cache or written.
+    """
+    log, sent, usage = state.log, state.log.sent[at], _usage(state.log, at)
+    if state.dialect.name != "anthropic" or usage is None or usage.cache_read or usage.cache_write:
+        return False
+    if log.opened is None or "client" not in log.opened.labels or _edits_between(log, 0, sent.version):
+        return False
+    frame = log.frame(sent.version)
+    placed = [*frame.tools, *_wires(frame)]
+    return not (
+        sent.params.get("cache_control") or _unmarked(placed) != placed or _marked_for(state.view().rows)
+    )
+
+
+def _edits_between(log: Log, first: int, last: int) -> list[Decision]:
+    """The edits between two versions, without repairs."""
+    made = log.decisions.values()
+    return [d for d in made if first < log.born[d.id] <= last and not isinstance(d.edit, Repair)]
 
 
 def kept_for(state: State, sent: Sent | None = None) -> float:
