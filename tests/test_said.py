@@ -140,6 +140,41 @@ def test_a_dead_summarizer_is_warned_of_in_an_async_session_too(caplog: pytest.L
     assert SECRET not in caplog.text
 
 
+def too_timid(view: Any, budget: Any) -> Any:
+    yield Drop(view.offered[0].covers + view.offered[1].covers)
+
+
+def test_that_a_fallback_reduced_after_a_strategy_of_ones_own_is_warned_of(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    with full(strategy=too_timid) as chat:
+        chat.request(max_tokens=200)
+        folded = [one.decision.why for one in chat.edits()]
+    assert folded == ["too_timid", "digest_oldest"]
+    (record,) = caplog.records
+    assert (record.name, record.levelname) == ("fanfold", "WARNING")
+    assert record.getMessage() == (
+        "session 'run': too_timid left more than fits, so the fallback digest_oldest reduced the view too."
+    )
+
+
+@pytest.mark.parametrize("strategy", [fanfold.drop_oldest(), digest(), [too_timid, digest()], None])
+def test_nothing_is_warned_of_where_no_fallback_followed_a_strategy_of_ones_own(
+    strategy: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    with full(strategy=strategy) as chat:
+        chat.request(max_tokens=200)
+        assert chat.edits()
+    assert caplog.records == []
+
+
+def test_a_fallback_after_a_strategy_of_fanfold_is_not_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    with full(strategy=fanfold.strategies.native()) as chat:  # no provider compacts here
+        chat.request(max_tokens=200)
+        assert [one.decision.why for one in chat.edits()] == ["digest_oldest"]
+    assert caplog.records == []
+
+
 def quoting(view: Any, budget: Any) -> Any:
     raise RuntimeError(view.messages[0].text)
 

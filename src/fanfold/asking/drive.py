@@ -100,6 +100,8 @@ class Reduction:
         """The same without contents: names of strategies and of errors only."""
         self.larger = False
         self.strategy: str | None = None
+        self.fell_back: list[str] = []
+        """The fallbacks that had to reduce what the strategies left."""
 
     def run(self, *, fallbacks: Sequence[Strategy] = FALLBACKS) -> Generator[Ask, Answer, Outcome]:
         """Reduce, and return how it ended."""
@@ -116,7 +118,10 @@ class Reduction:
             for fallback in fallbacks:
                 if self.draft.view.fits(self.budget):
                     break
+                made = len(self.draft.decisions)
                 yield from self._attempt(fallback, forced=True, desperate=desperate)
+                if len(self.draft.decisions) > made:
+                    self.fell_back.append(name_of(fallback))
         return self.outcome()
 
     @property

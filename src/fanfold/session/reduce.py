@@ -202,6 +202,8 @@ def _conclude(
     outcome = outcome_in_window(outcome, state.limits())
     if outcome.error is not None:
         _warn(state, outcome, reduction.faults, trigger)
+    elif outcome.status == "reduced" and reduction.fell_back:
+        _warn_of_fallbacks(state, reduction)
     if state.terms.hooks.after_edit:
         state.terms.hooks.after_edit(outcome)
     return outcome
@@ -265,6 +267,21 @@ def _warn(state: State, outcome: Outcome, faults: Sequence[str], trigger: Trigge
         f"{outcome.before:,}",
         f"{outcome.after:,}",
     )
+
+
+def _warn_of_fallbacks(state: State, reduction: Reduction) -> None:
+    """Log where fallbacks followed strategies of one's own: what those promise to keep, a fallback may hide."""
+    if any(not _is_ours(strategy) for strategy in reduction.strategies):
+        state.warn(
+            "%s left more than fits, so the fallback %s reduced the view too.",
+            ", ".join(map(name_of, reduction.strategies)),
+            ", ".join(dict.fromkeys(reduction.fell_back)),
+        )
+
+
+def _is_ours(strategy: Strategy) -> bool:
+    """Whether a strategy comes with fanfold."""
+    return str(getattr(strategy, "__module__", "")).startswith("fanfold.")
 
 
 def rest(state: State, tokens: int, budget: Budget) -> None:
