@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import fanfold
 from conftest import Run
+from fanfold.testing import called
 
 
 def test_pins_and_notes(run: Run, store: str) -> None:
@@ -210,6 +212,29 @@ def test_what_is_erased_is_nowhere(run: Run, store: str, tmp_path: Path) -> None
     assert run("erase", "run", "o1", "--reason", "secret", "--yes").code == 0
     assert run("cat", "run", "o1").code != 0 or "ERROR" not in run("cat", "run", "o1").out
     assert b"line 7: ERROR" not in (tmp_path / "agent.db").read_bytes()
+
+
+def test_several_are_erased_though_one_takes_another_along_and_all_stay_erased(
+    run: Run, tmp_path: Path
+) -> None:
+    store = f"sqlite:{tmp_path / 'several.db'}"
+    with fanfold.open("person", store=store, window=8_000, recall=False) as chat:
+        said = chat.say("Write to ana@example.com, please.")
+        pin = chat.pin("ana@example.com")
+        chat.request(context="Logged in: ana@example.com")
+        chat.add({"role": "assistant", "content": None, "tool_calls": [called("c1", "look")]})
+        chat.answer("c1", "login: ana\nmail ana@example.com\n")
+        chat.request()
+    old = run("export", "person", "--store", store).out
+    found = json.loads(run("search", "Logged in", "--store", store, "--json").out)
+    names = (said.id, "o1", pin.id, *(one["entry"] for one in found))
+    erased = run("erase", "person", *names, "--reason", "asked", "--yes", "--store", store)
+    assert (erased.code, erased.err) == (0, "")
+    assert len(erased.out.splitlines()) == len(names)
+    (tmp_path / "old.jsonl").write_text(old)
+    assert run("search", "ana@example.com", "--store", store).code == 1
+    assert run("import", str(tmp_path / "old.jsonl"), "--name", "again", "--store", store).code == 0
+    assert run("search", "ana@example.com", "--store", store).code == 1
 
 
 def test_the_context_of_a_request_is_erased_by_its_number(run: Run, tmp_path: Path) -> None:

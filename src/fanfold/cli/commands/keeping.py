@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,9 +23,12 @@ from fanfold.cli.sessions import (
     tenant_option,
 )
 from fanfold.cli.views import command_on
-from fanfold.core.errors import BadInput, BadSetting
+from fanfold.core.errors import BadInput, BadSetting, NotFound
 from fanfold.outputs.output import size_of
 from fanfold.stores.opening import open_alone
+
+_BESIDE = re.compile(r"e[0-9]+|system|labels|context|request [0-9]+")
+"""How `erase` names a note, a fold or a pin, system prompts, labels, and the contexts of requests."""
 
 
 @click.command
@@ -117,12 +121,42 @@ def erase(
     if not yes and not _confirmed(f"Destroy {', '.join(entries)} in {chat.name} for good?"):
         say({"erased": None}, "Nothing was erased.", as_json)
         click.get_current_context().exit(1)
-    done = [chat.erase(entry, reason) for entry in entries]
+    done, along = _erase_each(chat, entries, reason)
     told = [f"{id if id.startswith('request ') else id[:8]} is erased: {reason}" for id in done]
+    told += [f"{id[:12]} went with it." for id in along]
     for id, line in zip(summaries, _say_lost(chat, summaries, "went"), strict=True):
         told.append(f"{line} {_say_others(chat, id)}")
-    said = {"erased": done if len(done) > 1 else done[0], "reason": reason, "summaries": summaries}
-    say(said, "\n".join(told), as_json)
+    all_of_it = [*done, *along]
+    erased = all_of_it if len(all_of_it) > 1 else all_of_it[0]
+    say({"erased": erased, "reason": reason, "summaries": summaries}, "\n".join(told), as_json)
+
+
+def _erase_each(chat: fanfold.Session, names: Sequence[str], reason: str) -> tuple[list[str], list[str]]:
+    """Erase what these stand for; returns what was erased, and what was gone with it when its turn came.
+
+    The names were all found a moment ago. A message takes along what quotes it, so that what stands beside the
+    messages comes first: it is known again by its own words, should a client or an export bring them once more.
+    """
+    done, along = list[str](), list[str]()
+    for name in sorted(dict.fromkeys(names), key=lambda name: not _is_beside(chat, name)):
+        try:
+            done.append(chat.erase(name, reason))
+        except (NotFound, BadInput):
+            if not done:
+                raise
+            along.append(name)
+    return done, along
+
+
+def _is_beside(chat: fanfold.Session, name: str) -> bool:
+    """Whether a name stands for words beside the messages, such as a note or the context of a request."""
+    if _BESIDE.fullmatch(name):
+        return True
+    try:
+        chat.why(name)
+    except NotFound:
+        return True
+    return False
 
 
 def _summaries_of(chat: fanfold.Session, entries: Sequence[str], reason: str) -> list[str]:
