@@ -97,6 +97,27 @@ def test_the_recall_tools_that_come_with_the_first_edit_are_its_doing():
     assert not [use.broken for use in uses if use.broken and use.broken.cause == "tools"]
 
 
+def test_gemini_has_its_tools_in_one_group_and_is_told_the_same():
+    grep = {"name": "grep", "description": "Find.", "parameters": {"type": "object", "properties": {}}}
+    body = {"systemInstruction": {"parts": [{"text": SYSTEM}]}, "tools": [{"functionDeclarations": [grep]}]}
+    turn = Turn("I look.", calls=[("grep", {})])
+    with Provider(lambda _: turn, cache_minimum=256) as provider, Gate(provider.url, window=16_000) as gate:
+        said = [{"role": "user", "parts": [{"text": "Where is the bug? " * 400}]}]
+        for step in range(8):
+            told = json.dumps({**body, "contents": said}).encode()
+            status, _, text = gate.post("/v1beta/models/gemini-3-pro-preview:generateContent", told)
+            assert status == 200, text
+            reply = json.loads(text)["candidates"][0]["content"]
+            call = next(part["functionCall"] for part in reply["parts"] if "functionCall" in part)
+            answer = {"name": "grep", "id": call["id"], "response": {"output": f"{step}\n{OUTPUT}"}}
+            said = [*said, reply, {"role": "user", "parts": [{"functionResponse": answer}]}]
+        pool = gate.gateway.conversations.pool
+        (name,) = pool.store.sessions("default")
+        with pool.session(name, tenant="default") as chat:
+            found = [chat.cache(n).broken for n in range(1, 8)]
+    assert {(one.cause, one.by) for one in found if one} == {("edit", "auto")}
+
+
 def test_what_is_paid_again_is_never_more_than_what_was_billed():
     uses, _ = uses_of_claude(12, window=16_000)
     assert any(use.again for use in uses)

@@ -371,9 +371,11 @@ def _tool_break(old: Frame, new: Frame, dialect: str, edits: Sequence[Decision])
     one, two = (_by_name(frame, frame.dialect or dialect) for frame in (old, new))
     gone, came = [name for name in one if name not in two], [name for name in two if name not in one]
     changed = [name for name in two if name in one and one[name] != two[name]]
-    if RECALL.issuperset(" ".join([*gone, *came, *changed]).split()) and (gone or came) and edits:
+    words = [set(" ".join(names).split()) for names in (one, two)]  # Gemini has several tools in one group
+    if edits and words[0] != words[1] and RECALL.issuperset((words[0] ^ words[1]).union(changed)):
         # A gateway adds these with the first edit, and takes them away where none is left.
-        what = f"{_many(came or gone)} {'came' if came else 'left'} with this edit"
+        listed = _many(sorted(words[0] ^ words[1]))
+        what = f"{listed} {'came' if words[1] - words[0] else 'left'} with this edit"
         return Break("edit", edits[-1].by, edits[-1].id, what)
     if gone:
         return Break("tools", "client", gone[0], f"{_many(gone)} vanished")
