@@ -40,7 +40,9 @@ _RIGHT = (3, 4, 5, 6, 7, 8, 9)
 def requests(session: str | None, store: str | None, journal: str | None, last: int, as_json: bool) -> None:
     """List the requests that the gateway served: of all sessions, or of one.
 
-    "whole" estimates the tokens of the client's own request, "unmanaged" what that request would have cost.
+    "whole" estimates the tokens of the client's own request, "unmanaged" what that request would have cost
+    with the cached share it had. So a miss that an edit made counts here too, and the sum is another figure than
+    the "unmanaged" of `ls --json`: that is the least the session could have cost, with a cache that never misses.
 
     \b
     Example: fanfold requests --last 50
