@@ -99,7 +99,7 @@ def _lines_of(found: fanfold.Garbage, deleted: bool, hidden: bool) -> Iterator[s
 def erase(
     chat: fanfold.Session, entries: tuple[str, ...], reason: str, yes: bool, dry_run: bool, as_json: bool
 ) -> None:
-    """Destroy messages, outputs, system prompts, labels, contexts or notes, everywhere.
+    """Destroy messages, outputs, prompts, labels, contexts, notes everywhere.
 
     ENTRY is what `fanfold search` prints: the id of a message, of a system prompt, of labels or of the context of a
     request, `o12` for an output, `e7` for a note, a fold or a pin that a person wrote. `system` is every system prompt
