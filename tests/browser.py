@@ -59,9 +59,16 @@ class Opened:
         self.page = page
         self.complaints: list[str] = []
         self.requests: list[str] = []
+        self.refused: list[str] = []
         page.on("console", lambda said: self.complaints.append(said.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", lambda request: self.requests.append(request.url))
+        page.on("response", self._note)
+
+    def _note(self, answer: Any) -> None:
+        """What was refused, for whoever reads why a test failed: the console does not tell what was asked."""
+        if answer.status >= 400:
+            self.refused.append(f"{answer.status} {answer.url} {answer.request.post_data or ''}")
 
     def settle(self) -> None:
         """Wait until the page has got what it asked for, and has drawn it."""

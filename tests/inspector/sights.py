@@ -18,7 +18,7 @@ def looking(
     """An inspector, and a browser that came in by its link."""
     with Page(store, write=write) as page, opened(f"{page.url}/?token={TOKEN}#/{place}", **options) as seen:
         yield page, seen
-        assert seen.complaints == []
+        assert seen.complaints == [], seen.refused
         assert all(url.startswith((page.url, "data:")) for url in seen.requests)
 
 
