@@ -176,10 +176,15 @@ class Desk:
             state = self.store.tenant(tenant).states.get(name)
             known = self._open.get((tenant, name))
             if known is None or known.state is not state:
+                self._let_go(tenant, name)
                 found = Session(state) if state else StoredSessions(self.beside, tenant).open(name)
                 known = Seat(found, state)
             self._open[tenant, name] = known
             self._open.move_to_end((tenant, name))
             while len(self._open) > _OPEN:
-                self._open.popitem(last=False)
+                self._let_go(*self._open.popitem(last=False)[0])
             return known
+
+    def _let_go(self, tenant: str, name: str) -> None:
+        """Let a session be opened beside once more, though the one before may still be at work for another tab."""
+        self.beside.tenant(tenant).states.pop(name, None)
