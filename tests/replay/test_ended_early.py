@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,8 @@ SOON = 5.0
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A replay of long conversations, with its two workers at work."""
+def talks(tmp_path: Path) -> Path:
+    """Four long conversations, and the page of an earlier replay."""
     messages = [said("Look through the shop.")]
     for step in range(1_500):
         messages.append(replied("", called(f"c{step}", "find", json.dumps({"page": step}))))
@@ -30,25 +31,29 @@ def started(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
     for number in range(4):
         (tmp_path / f"talk{number}.json").write_text(json.dumps([*messages, replied("Done.")]))
     (tmp_path / "page.html").write_text("old")
-    command = [
-        sys.executable,
-        "-m",
-        "fanfold",
-        "replay",
-        str(tmp_path),
-        "--html",
-        str(tmp_path / "page.html"),
-    ]
-    command += ["--workers", "2", "--window", "16k"]
+    return tmp_path
+
+
+@pytest.fixture
+def started(talks: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A replay of long conversations, with its two workers at work."""
+    with replay(talks) as process:
+        wait_until(lambda: len(members(process.pid)) == 3, 60)
+        yield process
+
+
+@contextmanager
+def replay(talks: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """The command in a session of its own, of which nothing is left afterwards."""
+    command = [sys.executable, "-m", "fanfold", "replay", str(talks), "--html", str(talks / "page.html")]
     process = subprocess.Popen(
-        command,
+        [*command, "--workers", "2", "--window", "16k"],
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         start_new_session=True,
         preexec_fn=heeding_interrupts,
     )
     try:
-        wait_until(lambda: len(members(process.pid)) == 3, 60)
         yield process
     finally:
         for one in members(process.pid):
@@ -74,12 +79,12 @@ def members(session: int) -> list[int]:
     return found
 
 
-def wait_until(true: Callable[[], bool], seconds: float) -> None:
+def wait_until(true: Callable[[], bool], seconds: float, between: float = 0.05) -> None:
     """Wait, but not for ever."""
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "not in time"
-        time.sleep(0.05)
+        time.sleep(between)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +105,17 @@ def test_an_interrupt_ends_it_at_once(
     assert (out, b"Traceback" in err) == (b"", False)
     assert (tmp_path / "page.html").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("late", [0.0, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032] * 3)
+def test_an_interrupt_while_the_workers_start_ends_it_without_a_traceback(talks: Path, late: float) -> None:
+    with replay(talks) as process:
+        wait_until(lambda: len(members(process.pid)) > 1, 60, 0)
+        time.sleep(late)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.wait(SOON) == 130
+        assert b"Traceback" not in process.communicate()[1]
 
 
 def test_workers_whose_parent_was_killed_end_by_themselves(started: subprocess.Popen[bytes]) -> None:

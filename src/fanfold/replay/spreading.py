@@ -20,6 +20,7 @@ Work = TypeVar("Work")
 Done = TypeVar("Done")
 
 ENGINES = ("cores", "ray")
+_ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 AHEAD = 4
 """So many pieces of work are handed out for each worker, so that none waits while a long one is awaited."""
 
@@ -155,7 +156,7 @@ class Workers:
 
     def __init__(self, number: int, sign: Connection) -> None:
         self._pool = ProcessPoolExecutor(number, initializer=_begin, initargs=(sign,))
-        self._clerk = ThreadPoolExecutor(1)
+        self._clerk = ThreadPoolExecutor(1, initializer=_hold_signals)
 
     def submit(self, do: Callable[[Work], Done], one: Work) -> Future[Done]:
         """Have it done."""
@@ -183,12 +184,21 @@ def hire(number: int) -> Iterator[Workers]:
         end.close()
 
 
+def _hold_signals() -> None:
+    """Keep signals waiting in this thread, and in each process that it starts until that one has begun.
+
+    One that came earlier would find the handlers of our parent, and print a traceback.
+    """
+    if hasattr(signal, "pthread_sigmask"):  # not on Windows, where processes share no mask
+        signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+
+
 def _begin(sign: Connection) -> None:
     """Leave interrupts to the process that waits for this one, and end when that one says so or is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for name in ("SIGTERM", "SIGHUP"):
-        if number := getattr(signal, name, None):
-            signal.signal(number, signal.SIG_DFL)
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
     threading.Thread(target=_attend, args=(sign,), daemon=True).start()
 
 
