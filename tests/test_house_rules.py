@@ -315,6 +315,14 @@ def test_nothing_takes_a_thread_of_the_callers_loop() -> None:
     assert taken == set()
 
 
+def test_every_lock_is_one_that_ctrl_c_cannot_leave_taken() -> None:
+    plain = re.compile(r"threading\.R?Lock\(|^from threading import .*Lock", re.M)
+    named = {
+        str(path.relative_to(SOURCE)) for path in modules() if plain.search(path.read_text(encoding="utf-8"))
+    }
+    assert named == {"testing/provider/provider.py"}, "the scripted provider imports nothing of fanfold"
+
+
 def test_nothing_is_left_for_later() -> None:
     later = re.compile(r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK")) + r")\b")
     places = [*modules(), *sorted((ROOT / "tests").rglob("*.py")), *sorted((ROOT / "examples").rglob("*.py"))]

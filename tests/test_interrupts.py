@@ -11,7 +11,7 @@ from types import FrameType
 import pytest
 
 from builders import asks, calls, opened, says, tell, texts
-from fanfold import Memory, Session, SQLite, Store, meter
+from fanfold import Memory, Pool, Session, SQLite, Store, meter
 from fanfold.core.message import Message
 from fanfold.core.record import Frame
 
@@ -79,9 +79,6 @@ def test_a_session_that_went_on_from_a_checkpoint_shows_all_after_such_a_failure
 
 SWALLOWED = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """Python swallows Ctrl-C while a generator is thrown away, and only says so."""
-OLDER = pytest.mark.skipif(
-    sys.version_info >= (3, 14), reason="3.14 heeds Ctrl-C between taking a lock and entering the with block"
-)
 VERBS: dict[str, Callable[[Session], object]] = {
     "say": lambda chat: chat.say("hello"),
     "answer": lambda chat: chat.answer("c1", "out " * 40),
@@ -138,7 +135,6 @@ def goes_on(chat: Session, store: Store) -> None:
     assert texts(opened(window=400, store=store)) == shown
 
 
-@OLDER
 @SWALLOWED
 @pytest.mark.parametrize("verb", VERBS)
 def test_ctrl_c_anywhere_in_a_verb_leaves_a_session_that_goes_on(verb: str) -> None:
@@ -154,7 +150,46 @@ def test_ctrl_c_anywhere_in_a_verb_leaves_a_session_that_goes_on(verb: str) -> N
     assert points > 20
 
 
-@OLDER
+class Awaiting(Memory):
+    """A store whose sessions have locks for fibers, too, as those of PostgreSQL."""
+
+    awaits = True
+
+
+@SWALLOWED
+@pytest.mark.parametrize("verb", ["say", "request"])
+def test_ctrl_c_anywhere_leaves_a_session_of_fibers_that_goes_on(verb: str) -> None:
+    at = 1
+    while True:
+        store = Awaiting()
+        chat = talking(store)
+        if not interrupted(lambda chat=chat: VERBS[verb](chat), at):  # type: ignore[misc]
+            break
+        goes_on(chat, store)
+        at += 1 + at // 40
+    assert at > 20
+
+
+@SWALLOWED
+def test_ctrl_c_anywhere_leaves_a_pool_that_others_can_use() -> None:
+    def use(pool: Pool) -> None:
+        with pool.session("run") as chat:
+            chat.say("hello")
+
+    at = 1
+    while True:
+        pool = Pool(Memory(), window=400, dialect="openai.chat")
+        use(pool)
+        if not interrupted(lambda pool=pool: use(pool), at):  # type: ignore[misc]
+            break
+        other = threading.Thread(target=use, args=[pool], daemon=True)
+        other.start()
+        other.join(10)
+        assert not other.is_alive(), "it waits for a lock that nobody holds"
+        at += 1 + at // 40
+    assert at > 20
+
+
 @SWALLOWED
 def test_ctrl_c_anywhere_leaves_a_file_that_goes_on(tmp_path: Path) -> None:
     at = 1

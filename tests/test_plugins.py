@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -20,21 +22,14 @@ EXAMPLE = Path(__file__).parent.parent / "examples" / "plugin"
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which pip installed the example, without a network."""
-    target = tmp_path_factory.mktemp("site")
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-index",
-        "--no-deps",
-        "--no-build-isolation",
-    ]
-    told = ["--disable-pip-version-check", "--target", str(target), str(EXAMPLE)]
-    done = subprocess.run([*pip, *told], capture_output=True, text=True, check=False)
+    """A folder into which the example is installed: its wheel is built and unpacked, which needs no pip."""
+    wheels, target = tmp_path_factory.mktemp("wheels"), tmp_path_factory.mktemp("site")
+    source = shutil.copytree(EXAMPLE, wheels / "source", ignore=shutil.ignore_patterns("build", "*.egg-info"))
+    build = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(wheels)]
+    done = subprocess.run(build, cwd=source, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    [wheel] = wheels.glob("*.whl")
+    zipfile.ZipFile(wheel).extractall(target)
     return target
 
 

@@ -346,9 +346,9 @@ def test_a_lock_is_waited_for_by_fibers_and_refused_where_the_loop_would_stand_s
         both = [asyncio.ensure_future(fibers.run(hold, name)) for name in ("one", "two")]
         await asyncio.sleep(0)
         with pytest.raises(fanfold.BadInput, match="await"):
-            lock.acquire()
-        assert not lock.acquire(blocking=False)
-        threaded = asyncio.to_thread(lock.acquire)
+            lock.take()
+        assert not lock.take(blocking=False)
+        threaded = asyncio.to_thread(lock.take)
         await asyncio.gather(*both)
         assert await threaded
 

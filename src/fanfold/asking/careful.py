@@ -5,7 +5,6 @@ Functions are asked in the same way, with one try only.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from fanfold.core.errors import AskFailed, BadSetting
 from fanfold.core.message import user
 from fanfold.core.plan import Answer, Ask, name_of
 from fanfold.core.record import TokenUsage
+from fanfold.stores.locks import ThreadLock
 from fanfold.tokens import models
 from fanfold.tokens.usage import cost
 
@@ -36,7 +36,7 @@ class Breaker:
         self.most = failures
         self.rest = rest
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._failed = 0
         self._until = 0.0
 

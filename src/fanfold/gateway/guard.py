@@ -8,13 +8,13 @@ gateway knows what it may not pass on. One that never reached such a store since
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
 from fanfold.core.errors import FanfoldError
 from fanfold.stores.erasures import Erasures, erasures_file, note_erasure, read_erasures, read_lines
+from fanfold.stores.locks import ThreadLock
 from fanfold.stores.opening import parse_name
 from fanfold.stores.store import Store
 
@@ -35,7 +35,7 @@ class Guard:
         self._known: Erasures = frozenset()
         self._read = (0, float("-inf"))
         """Up to where the list of the store was read, and when."""
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
 
     def learn(self) -> None:
         """Read what was added to the list of a store across a network; raises `StoreFailed` while that is down."""

@@ -7,7 +7,6 @@ said, and no key, is in it.
 from __future__ import annotations
 
 import os
-import threading
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,6 +17,7 @@ from typing import BinaryIO
 import msgspec
 
 from fanfold.core.record import TokenUsage
+from fanfold.stores.locks import ThreadLock
 from fanfold.tokens import models
 from fanfold.tokens.usage import cost
 
@@ -87,7 +87,7 @@ class Journal:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._file: BinaryIO | None = None
         self._sure = 0.0
         """Until when the file is taken for the one of that name."""

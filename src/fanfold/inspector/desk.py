@@ -6,7 +6,6 @@ the agent can open it meanwhile, and through a store that refuses every write wh
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -28,6 +27,7 @@ from fanfold.session.stored import (
     earlier_bodies,
     opening_of,
 )
+from fanfold.stores.locks import ThreadLock
 from fanfold.stores.store import Store, Tenant
 
 T = TypeVar("T")
@@ -91,7 +91,7 @@ class Seat:
 
     def __init__(self, chat: Session, state: State | None) -> None:
         self.chat, self.state = chat, state
-        self.lock = threading.RLock()
+        self.lock = ThreadLock()
         self.uses: dict[int, CacheUse] = {}
         """What requests read from the cache, of those that were billed: only an erasure changes it."""
         self.pictures: dict[int, dict[str, Any]] = {}
@@ -155,7 +155,7 @@ class Desk:
         self.beside = cast("Store", StoreBeside(store, write=write))
         """The store, which refuses every write if it is only read."""
         self._open: OrderedDict[tuple[str, str], Seat] = OrderedDict()
-        self._lock = threading.RLock()
+        self._lock = ThreadLock()
 
     def use(self, tenant: str, name: str, work: Callable[[Seat], T]) -> T:
         """Do something with a session as it stands now; again, if somebody else wrote first, or closed it."""

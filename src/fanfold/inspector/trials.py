@@ -26,6 +26,7 @@ from fanfold.inspector.inquiry import Inquiry
 from fanfold.inspector.trial_process import TrialQuestion, TriedPolicy
 from fanfold.replay.policy import policy
 from fanfold.session.stored import ANY_WINDOW, count_erasures, opening_of, whole_history
+from fanfold.stores.locks import ThreadLock
 from fanfold.tokens.models import lookup
 from fanfold.transcripts import Conversation
 
@@ -105,7 +106,7 @@ class PolicyTrials:
     def __init__(self) -> None:
         self._all: OrderedDict[int, PolicyTrial] = OrderedDict()
         self._count = 0
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
 
     def list(self, seat: Seat, asked: Inquiry) -> dict[str, Any]:
         """How the session is reduced now, what else there is, and its trials, the newest first."""

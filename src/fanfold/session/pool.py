@@ -12,7 +12,6 @@ somebody asks for it.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -31,6 +30,7 @@ from fanfold.session.session import Session
 from fanfold.session.state import State
 from fanfold.session.weighing import bytes_of
 from fanfold.stores.fibers import FiberLock
+from fanfold.stores.locks import ThreadLock
 from fanfold.stores.opening import is_awaited, is_remote, open_store
 from fanfold.stores.search import Passage, search
 from fanfold.stores.store import Store, Tenants
@@ -143,7 +143,7 @@ class Pool:
         self._options = {"on_moved": "reapply", **options}
         self._memory, self._idle, self._clock = memory, idle, clock
         self._remember = REMEMBERED if remember else ()
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._store_lock = FiberLock()
         self._slots: OrderedDict[Key, _Slot] = OrderedDict()
         """The one that was left longest ago comes first."""
@@ -291,7 +291,10 @@ class Pool:
         """Close a session, unless somebody uses it by now. Whoever asks for it meanwhile waits, and opens it again."""
         with self._lock:
             slot = self._slots.get(key)
-        if slot is None or not slot.lock.acquire(blocking=False):
+        if slot is None:
+            return False
+        leave = slot.lock.release  # known before the lock is taken: then Ctrl-C cannot come between
+        if not slot.lock.take(blocking=False):
             return False
         try:
             with self._lock:
@@ -307,7 +310,7 @@ class Pool:
                     del self._slots[key]
             return was_live
         finally:
-            slot.lock.release()
+            leave()
 
     def _enter(self, key: Key, given: dict[str, Any], *, fresh: bool) -> _Slot:
         """Use a session: it is live, and, if that is wanted, knows what the store knows."""

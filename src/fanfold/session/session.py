@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
@@ -51,6 +50,7 @@ from fanfold.session.request import SentRequest
 from fanfold.session.state import State
 from fanfold.session.traces import is_told
 from fanfold.stores.fibers import FiberLock
+from fanfold.stores.locks import ThreadLock
 from fanfold.text.plain import plain_text
 from fanfold.tokens.pressure import Pressure
 
@@ -130,7 +130,7 @@ class Session(Verbs):
     def __init__(self, state: State, ask: Asker | None = None) -> None:
         super().__init__(state)
         self._ask = ask
-        self._turn = threading.Lock()
+        self._turn = ThreadLock()
 
     def _drive(
         self,

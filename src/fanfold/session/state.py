@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
@@ -46,6 +45,7 @@ from fanfold.session.terms import Terms
 from fanfold.stores import checkpoint
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.fibers import FiberLock, worker
+from fanfold.stores.locks import ThreadLock
 from fanfold.stores.opening import is_awaited
 from fanfold.stores.tenant_tree import TenantTree
 from fanfold.tokens.learning import sound
@@ -67,7 +67,7 @@ class State:
     ) -> None:
         self.terms: Final = terms
         self.dialect: Final = terms.dialect
-        self.lock: Final = FiberLock() if is_awaited(terms.tenant.store) else threading.RLock()
+        self.lock: Final = FiberLock() if is_awaited(terms.tenant.store) else ThreadLock()
         self.keeping, last, damage = read or LoadedSession.from_store(terms.tenant, terms.name)
         self.log: Final = self.keeping.log
         self.keeping.describe = partial(summarize, self)
@@ -525,11 +525,13 @@ class State:
         self._stale = True
         if self._worker == worker():
             self._renew()
-        elif self.lock.acquire(blocking=False):
+            return
+        leave = self.lock.release  # known before the lock is taken: then Ctrl-C cannot come between
+        if self.lock.take(blocking=False):
             try:
                 self._renew()
             finally:
-                self.lock.release()
+                leave()
 
     def _renew(self) -> None:
         if not self.keeping.pending:

@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 from fanfold.core.errors import BadInput
 from fanfold.stores.database import process_number
 from fanfold.stores.fibers import run
+from fanfold.stores.locks import ThreadLock
 
 if TYPE_CHECKING:
     import asyncio
@@ -44,7 +45,7 @@ class Threads:
     def __init__(self, kind: str, most: int) -> None:
         self.kind = kind
         self.most = most
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._begin_anew()
 
     def _begin_anew(self) -> None:
@@ -233,7 +234,7 @@ class TaskTurn:
         import asyncio  # imported late: whoever stays synchronous does not pay for it
 
         self._running, self._new = asyncio.get_running_loop, asyncio.Lock
-        self._guard = threading.Lock()
+        self._guard = ThreadLock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._lock = self._new()
         self._inside = 0

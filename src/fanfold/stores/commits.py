@@ -67,7 +67,7 @@ class GroupCommit(Generic[T]):
 
     def write(self, work: Callable[[], T]) -> T:
         """Write something as a whole or not at all; it is durable when this returns."""
-        if not self._line and self._database.lock.acquire(blocking=False):
+        if not self._line and self._database.lock.take(blocking=False):
             try:
                 return work()
             finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from fanfold.core.errors import Busy, Corrupt, Full, StoreFailed
+from fanfold.stores.locks import ThreadLock
 from fanfold.stores.scripts import migrations, refuse_newer, statement
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class Database:
         self, path: Path, durability: Durability, timeout: float, *, look_only: bool = False
     ) -> None:
         self.path = path
-        self.lock = threading.RLock()
+        self.lock = ThreadLock()
         self._durability = durability
         self._timeout = timeout
         self._connection: sqlite3.Connection | None = None

@@ -18,17 +18,21 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from fanfold.core.errors import BadInput
+from fanfold.stores.locks import ThreadLock
 
 if TYPE_CHECKING:
     import asyncio
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_MOMENT = 0.001
+"""Seconds after which a fiber looks again for a lock that a thread has."""
 
 
 class _Here(threading.local):
@@ -122,67 +126,86 @@ def entered(context: AbstractAsyncContextManager[T]) -> Iterator[T]:
 
 
 class FiberLock:
-    """A lock that fibers and threads take alike, and may take again while they have it."""
+    """A lock that fibers and threads take alike, and may take again while they have it.
+
+    A thread takes and leaves it as a `ThreadLock`, so Ctrl-C cannot leave it taken. It is left in C then, where no
+    fiber that waits can be woken: that one looks again after a moment. Fibers wake each other.
+    """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._owner: object = None
-        self._times = 0
+        self._lock = ThreadLock()
+        """Whoever has the lock has this one, a fiber by its thread."""
+        self._fiber: Fiber | None = None
+        """The fiber that has it, if it is one."""
         self._thread = 0
-        """The thread of the owner, a fiber's too."""
-        self._waiting: list[tuple[asyncio.AbstractEventLoop, asyncio.Future[None]]] = []
+        self._times = 0
+        self._waiting = deque[tuple["asyncio.AbstractEventLoop", "asyncio.Future[None]"]]()
 
-    def acquire(self, blocking: bool = True) -> bool:
-        """Take it; a fiber lets the event loop go on meanwhile."""
-        me = worker()
-        if self._owner == me:
-            self._times += 1
-            return True
-        while not self._lock.acquire(blocking=False):
+    def take(self, blocking: bool = True) -> bool:
+        """Take it; a fiber lets the event loop go on meanwhile. An exception means that it is not taken."""
+        fiber = _here.fiber
+        if fiber is None:
+            return self._is_for_threads(blocking) and self._lock.take(blocking)
+        while not self._take(fiber):
             if not blocking:
                 return False
             self._wait_for_it()
-            if _here.fiber is None:
-                break
-        self._owner, self._times, self._thread = me, 1, threading.get_ident()
+        return True
+
+    def _is_for_threads(self, blocking: bool) -> bool:
+        """False while a fiber of this thread has it: to wait would stop the loop that is to wake that fiber."""
+        if self._fiber is None or self._thread != threading.get_ident():
+            return True
+        if not blocking:
+            return False
+        raise BadInput(
+            "The session is at work in this event loop: await what you called before you go on with it."
+        )
+
+    def _take(self, fiber: Fiber) -> bool:
+        if self._fiber is fiber:
+            self._times += 1
+            return True
+        thread = threading.get_ident()
+        if self._fiber is not None or not self._lock.take(blocking=False):
+            return False
+        self._fiber, self._thread, self._times = fiber, thread, 1
         return True
 
     def _wait_for_it(self) -> None:
-        if _here.fiber is None:
-            owner = self._owner
-            if isinstance(owner, Fiber) and self._thread == threading.get_ident():
-                raise BadInput(
-                    "The session is at work in this event loop: await what you called before you go on with it."
-                )
-            self._lock.acquire()
-            return
         import asyncio
 
         loop = asyncio.get_running_loop()
         woken = loop.create_future()
         self._waiting.append((loop, woken))
-        if self._lock.acquire(blocking=False):  # it was left just now, and nobody woke this one
-            self._lock.release()
-            return
+        if self._fiber is None:  # a thread has it, or it was left just now and nobody woke this one
+            loop.call_later(_MOMENT, _wake, woken)
         wait(woken)
 
-    def release(self) -> None:
-        """Leave it."""
+    @property
+    def release(self) -> Callable[[], None]:
+        """How it is left. Whoever takes it without `with` asks for this first: to ask may be broken off."""
+        return self._lock.release if _here.fiber is None else self._leave
+
+    def _leave(self, *error: object) -> None:
         self._times -= 1
         if self._times:
             return
-        self._owner = None
+        self._fiber = None
         self._lock.release()
-        waiting, self._waiting = self._waiting, []
-        for loop, woken in waiting:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(_wake, woken)
+        with suppress(IndexError):  # nobody waits any more: others may wake them, too
+            while True:
+                loop, woken = self._waiting.popleft()
+                if not loop.is_closed():
+                    loop.call_soon_threadsafe(_wake, woken)
 
     def __enter__(self) -> None:
-        self.acquire()
+        self.take()
 
-    def __exit__(self, *error: object) -> None:
-        self.release()
+    @property
+    def __exit__(self) -> Callable[..., None]:
+        """How it is left; `with` asks for this before it takes the lock."""
+        return self._lock.__exit__ if _here.fiber is None else self._leave
 
 
 def _wake(woken: asyncio.Future[None]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
@@ -12,6 +11,7 @@ import msgspec
 from fanfold.core.record import Opened, Record, versions
 from fanfold.core.tree import Entry
 from fanfold.stores.checkpoint import Checkpoint
+from fanfold.stores.locks import ThreadLock
 from fanfold.stores.references import head_number, named_beside, numbers
 from fanfold.stores.store import (
     READ_AT_ONCE,
@@ -54,7 +54,7 @@ class Memory(Tenants):
         self._summaries: dict[tuple[str, str], Summary] = {}
         self._referring: dict[tuple[str, int], dict[str, None]] = {}
         """The sessions that name a message or a blob."""
-        self._lock = threading.RLock()
+        self._lock = ThreadLock()
 
     def load(self, tenant: str, session: str, *, after: int = 0, most: int | None = None) -> Stored:
         """The records of a session."""

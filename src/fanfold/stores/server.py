@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fanfold.core.errors import BadSetting, Busy, Corrupt, Full, MissingExtra, StoreFailed
 from fanfold.stores.fibers import FiberLock, current, wait
+from fanfold.stores.locks import ThreadLock
 from fanfold.stores.scripts import migrations, refuse_newer, statement
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class DatabaseServer:
         self._schema = schema
         self._connections = connections
         self._timeout = timeout
-        self._lock = threading.Lock()
+        self._lock = ThreadLock()
         self._opening = FiberLock()
         self._pool: Pool | None = None
         self._loops: list[AwaitedPool] = []

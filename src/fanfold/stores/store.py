@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import platform
-import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
@@ -22,6 +21,7 @@ from fanfold.core.errors import Gone, Moved, NotFound, StoreFailed
 from fanfold.core.record import Move, Record, Taught, blobs_of
 from fanfold.core.tree import Entry
 from fanfold.stores.checkpoint import Checkpoint
+from fanfold.stores.locks import ThreadLock
 from fanfold.stores.prefix import number_of
 from fanfold.stores.search import BlockBits
 from fanfold.stores.summary import Summary, summarize_records
@@ -293,7 +293,7 @@ class Tenant:
         """What bills taught, by model; taken over when a session opens."""
         self.waiting: dict[str, frozenset[str]] = {}
         """Entries of the tree that are not stored yet, and the sessions that are about to store each."""
-        self.lock = threading.RLock()
+        self.lock = ThreadLock()
         self._needed = 0
         """How many entries the open sessions needed when that was last looked at."""
 
