@@ -379,6 +379,8 @@ class Keeping:
             return False
         if now:
             return self._seq > self._checked
+        if not self.tenant.store.resumes:
+            return False
         others = self._seq - self._checked - self._unchecked
         often = max(_OFTEN, self._rows // _SHARE)
         return self._unchecked >= (max(often, _RARELY) if others > 2 * self._unchecked else often)

@@ -12,7 +12,7 @@ from fanfold.core.record import Opened, Record, versions
 from fanfold.core.tree import Entry
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.locks import ThreadLock
-from fanfold.stores.references import head_number, named_beside, numbers
+from fanfold.stores.references import heads_of, named_beside
 from fanfold.stores.store import (
     READ_AT_ONCE,
     TRACKS,
@@ -37,6 +37,9 @@ from fanfold.stores.summary import Summary
 class Memory(Tenants):
     """A store in memory. Sessions opened on the same one share entries, and can be opened again."""
 
+    resumes = False
+    """Everything is at hand anyway."""
+
     def __init__(self) -> None:
         super().__init__()
         self._records: dict[tuple[str, str], list[Record | None]] = {}
@@ -52,7 +55,7 @@ class Memory(Tenants):
         self._heads: dict[tuple[str, str], int] = {}
         """Where each session stands."""
         self._summaries: dict[tuple[str, str], Summary] = {}
-        self._referring: dict[tuple[str, int], dict[str, None]] = {}
+        self._referring: dict[tuple[str, str], dict[str, None]] = {}
         """The sessions that name a message or a blob."""
         self._lock = ThreadLock()
 
@@ -86,10 +89,8 @@ class Memory(Tenants):
             if prefix is not None:
                 self._tracks.setdefault((tenant, prefix), {})[key[1]] = None
                 self._heads[key] = prefix
-        heads = (head_number(record) for record in batch.records)
-        for number in (*heads, *numbers((*named_beside(batch.records), *batch.passed))):
-            if number is not None:
-                self._referring.setdefault((tenant, number), {})[key[1]] = None
+        for id in (*heads_of(batch.records), *named_beside(batch.records), *batch.passed):
+            self._referring.setdefault((tenant, id), {})[key[1]] = None
         if batch.summary is not None:
             self._summaries[key] = msgspec.structs.replace(batch.summary, name=key[1])
         version += versions(batch.records)
@@ -153,7 +154,7 @@ class Memory(Tenants):
     def referring(self, tenant: str, ids: Collection[str]) -> list[str]:
         """The sessions whose records name any of some entries or blobs."""
         with self._lock:
-            found = (self._referring.get((tenant, number), {}) for number in numbers(ids))
+            found = (self._referring.get((tenant, id), {}) for id in ids)
             return sorted({session for sessions in found for session in sessions})
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub, *, also: str | None = None) -> None:

@@ -27,10 +27,15 @@ def head_number(record: Record | None) -> int | None:
     return _number(record.head) if isinstance(record, Move) and record.head is not None else None
 
 
+def heads_of(records: Iterable[Record]) -> list[str]:
+    """The messages that some records move the head to."""
+    return [record.head for record in records if type(record) is Move and record.head is not None]
+
+
 def named_beside(records: Iterable[Record]) -> Iterator[str]:
     """The messages and blobs that some records name, but for those that they move the head to."""
     records = list(records)
-    heads = {record.head for record in records if isinstance(record, Move)}
+    heads = set(heads_of(records))
     for record in records:
         match record:
             case Branched(head=entry) | Replaced(entry=entry):

@@ -143,6 +143,8 @@ class Store(Protocol):
     """Whether it was opened by name for a session, and is closed with the last session."""
     remote: bool
     """Whether it waits for a network or a disk: asyncio then waits for it beside the loop, not in it."""
+    resumes: bool
+    """Whether sessions are opened from checkpoints."""
 
     def tenant(self, name: str) -> Tenant:
         """The tenant with this name, at work in this process."""
@@ -325,6 +327,8 @@ class Tenants:
     """It waits for no network."""
     awaits = False
     """Whether it waits in the event loop, where its caller is a fiber; else asyncio waits for it in a thread."""
+    resumes = True
+    """Whether sessions are opened from checkpoints, so that they are worth keeping on the way."""
     pools = 0
     """How many pools use it: they keep it open, also while no session is."""
 
