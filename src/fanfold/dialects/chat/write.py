@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any
 
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking
@@ -84,7 +85,7 @@ def plain_thoughts(message: Message) -> tuple[Thinking, ...]:
 def join(rows: Rows) -> list[Body]:
     """The wire messages of some rows; what the assistant said piece by piece in another dialect becomes one."""
     if not is_loose(rows):
-        return [body for row in rows for body in row.weight.wire]
+        return list(chain.from_iterable([row.weight.wire for row in rows]))
     bodies: list[Body] = []
     open = False
     for row in rows:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, repeat
 from typing import Any, NamedTuple
 
 from fanfold.strategies.handover.tongue import cite
@@ -191,7 +191,7 @@ def _words(text: str) -> list[str]:
 def _split(text: str) -> list[str]:
     """The words of a text in ASCII, as `_ATOM` finds them."""
     pieces = text.encode("ascii").translate(_SMALL).decode("ascii").split()
-    return [word for piece in pieces if (word := piece.strip(_INNER))]
+    return list(filter(None, map(str.strip, pieces, repeat(_INNER))))
 
 
 def _rows_in(text: str) -> Iterator[tuple[Row, int, int]]:

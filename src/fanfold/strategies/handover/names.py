@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from math import log1p
 from typing import NamedTuple
 
@@ -134,11 +134,8 @@ def _others(sights: Mapping[str, Sight], known: Known, but: Set[str]) -> Iterato
     alike are ranked together.
     """
     groups: dict[Sight, list[str]] = {}
-    last = None
-    for name, sight in sights.items():
-        if sight is not last:  # names that stood together share one
-            last, add = sight, groups.setdefault(sight, []).append
-        add(name)
+    for sight, names in groupby(sights, sights.__getitem__):  # most names that stood together share one
+        groups.setdefault(sight, []).extend(names)
     order = sorted([(_depth(*sight), at, names) for at, (sight, names) in enumerate(groups.items())])
     used = frozenset(words_of(" ".join(known.used)))
     ranks: list[_Together] = []

@@ -7,7 +7,7 @@ output whose call changed in an earlier row, for what is told of the output is w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import chain, islice
 
 import msgspec
@@ -57,8 +57,10 @@ class Chapter(msgspec.Struct, frozen=True):
     """The folders of files that calls name from the root on."""
     waiting: tuple[tuple[str, Use], ...] = ()
     """Calls that had no answer yet at its end."""
-    answered: tuple[tuple[str, Use | None], ...] = ()
-    """Calls that were answered here, each as an earlier row made it, if one did."""
+    answered: tuple[tuple[str, Use], ...] = ()
+    """Calls that were answered here, each as an earlier row made it."""
+    own: frozenset[str] = frozenset()
+    """Those that were answered here, and that no earlier row made: a long hand-over has thousands."""
     running: tuple[tuple[str, str], ...] = ()
     """Commands that went on, by the number of their session."""
     resumed: tuple[tuple[str, str | None], ...] = ()
@@ -66,8 +68,10 @@ class Chapter(msgspec.Struct, frozen=True):
 
     def follows(self, state: Ongoing) -> bool:
         """Whether the earlier rows still say what was taken from them."""
-        return all(state.calls.get(id) == use for id, use in self.answered) and all(
-            state.running.get(number) == command for number, command in self.resumed
+        return (
+            self.own.isdisjoint(state.calls)
+            and all(state.calls.get(id) == use for id, use in self.answered)
+            and all(state.running.get(number) == command for number, command in self.resumed)
         )
 
 
@@ -84,7 +88,7 @@ class Ongoing(msgspec.Struct):
         return Ongoing(dict(self.calls), dict(self.running))
 
     def pass_by(self, chapter: Chapter) -> None:
-        """Take in what a chapter answers and leaves open."""
+        """Take in what a chapter that follows answers and leaves open."""
         for id, _ in chapter.answered:
             self.calls.pop(id, None)
         self.calls.update(chapter.waiting)
@@ -181,6 +185,8 @@ def _join(
         if not chapter.follows(after):
             return None
         after.pass_by(chapter)
+    answered = frozenset().union(*(chapter.own for chapter in some))
+    answered = answered.union([id for chapter in some for id, _ in chapter.answered])
     return Chapter(
         source=source,
         entries=entries,
@@ -195,14 +201,15 @@ def _join(
         spoken=frozenset().union(*(chapter.spoken for chapter in some)),
         folders=tuple(chain.from_iterable(chapter.folders for chapter in some)),
         waiting=after.opened_since(before),
-        answered=_calls_of((id for chapter in some for id, _ in chapter.answered), before),
+        answered=_calls_of(answered, before),
+        own=answered.difference(before.calls),
         running=after.begun_since(before),
         resumed=_commands_of((number for chapter in some for number, _ in chapter.resumed), before),
     )
 
 
-def _calls_of(ids: Iterable[str], before: Ongoing) -> tuple[tuple[str, Use | None], ...]:
-    return tuple((id, before.calls.get(id)) for id in dict.fromkeys(ids))
+def _calls_of(ids: Set[str], before: Ongoing) -> tuple[tuple[str, Use], ...]:
+    return tuple([call for call in before.calls.items() if call[0] in ids])
 
 
 def _commands_of(numbers: Iterable[str], before: Ongoing) -> tuple[tuple[str, str | None], ...]:
@@ -229,6 +236,7 @@ def _read(row: Row, source: Message | tuple[str, ...], view: View, tools: Tools,
     steps = [item for item in items if isinstance(item, DoneCall)]
     spoken = [item.first for item in items if isinstance(item, Said)]
     spoken += [item.words.own[:_READ] for item in asked]
+    answered = frozenset([result.call for _, message in told for result in message.results])
     return Chapter(
         source=source,
         entries=entries,
@@ -243,7 +251,8 @@ def _read(row: Row, source: Message | tuple[str, ...], view: View, tools: Tools,
         spoken=frozenset(words_of(" ".join(spoken).lower())),
         folders=folders_of(steps),
         waiting=after.opened_since(before),
-        answered=_calls_of((result.call for _, message in told for result in message.results), before),
+        answered=_calls_of(answered, before),
+        own=answered.difference(before.calls),
         running=after.begun_since(before),
         resumed=_commands_of((step.use.session for step in steps if step.use.session), before),
     )

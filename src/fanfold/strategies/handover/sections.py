@@ -91,17 +91,18 @@ class Line:
     @property
     def brief(self) -> str:
         """The least that it says."""
-        return self.forms[0]
+        return (self._forms or self.forms)[0]
 
     @property
     def full(self) -> str:
         """All that it says, where that is more."""
-        return self.forms[1]
+        return (self._forms or self.forms)[1]
 
     @property
     def text(self) -> str:
         """All that it says."""
-        return self.forms[1] or self.forms[0]
+        brief, full = self._forms or self.forms
+        return full or brief
 
 
 class Story(msgspec.Struct, frozen=True, dict=True):
@@ -129,6 +130,11 @@ class Story(msgspec.Struct, frozen=True, dict=True):
     """By which words are found that a tool said first."""
     follows: bool = False
     """Whether another hand-over stands before it, which says what a hand-over is."""
+
+    @cached_property
+    def asked(self) -> tuple[Asked, ...]:
+        """What was said to the agent in the stretch."""
+        return tuple([item for item in self.items if type(item) is Asked])
 
     @cached_property
     def steps(self) -> tuple[DoneCall, ...]:

@@ -246,7 +246,7 @@ def _mark_echoes(
     echoes = [(name, line, text) for (name, line), text in zip(said, told, strict=True) if text != line.text]
     if not echoes:
         return found
-    alone = {item.entry: item.words.own.strip() for item in story.items if isinstance(item, Asked)}
+    alone = {item.entry: item.words.own.strip() for item in story.asked}
     other: dict[int, Line | None] = {}
     for name, line, text in echoes:
         # Who sends one sentence and nothing else has made it his own.
@@ -291,24 +291,27 @@ def fit(lines: Sequence[Line], room: int, measure: Measure) -> tuple[list[Line],
     """The newest lines that fit in their brief form, those that say little last; of them the newest in full."""
     chosen: dict[int, int] = {}
     left = room
-    for slight in (False, True):
-        for at in range(len(lines) - 1, -1, -1):
-            if lines[at].slight is slight and lines[at].brief:
-                cost = measure(lines[at].brief) + _LINE
+    numbers = range(len(lines) - 1, -1, -1)
+    slight = [at for at in numbers if lines[at].slight]
+    for some in ([at for at in numbers if not lines[at].slight] if slight else numbers, slight):
+        for at in some:
+            if brief := lines[at].brief:
+                cost = measure(brief) + _LINE
                 if cost > left:
                     break
                 chosen[at] = cost
                 left -= cost
     kept = {at: lines[at].brief for at in sorted(chosen)}
-    for at in sorted(chosen, reverse=True):
-        more = measure(lines[at].full) + _LINE - chosen[at] if lines[at].full else 0
+    for at in reversed(kept):
+        full = lines[at].full
+        more = measure(full) + _LINE - chosen[at] if full else 0
         if more > left:
             break
         left -= max(0, more)
-        kept[at] = lines[at].text
+        kept[at] = full or kept[at]
     return [
-        Line(text, "", lines[at].entries, slight=lines[at].slight, origin=lines[at].origin)
-        for at, text in kept.items()
+        Line(text, "", line.entries, slight=line.slight, origin=line.origin)
+        for line, text in ((lines[at], text) for at, text in kept.items())
     ], room - left
 
 
@@ -371,7 +374,7 @@ def clip_words(text: str, room: int, measure: Measure) -> str:
 
 def summary(story: Story) -> list[Line]:
     """The newest hand-over that a client wrote."""
-    told = [item for item in story.items if isinstance(item, Asked) and item.words.speaker == "summary"]
+    told = [item for item in story.asked if item.words.speaker == "summary"]
     return (
         [Line(_shortened(told[-1].words.text, 3_000), told[-1].words.text[:9_000], (told[-1].entry,))]
         if told
@@ -409,10 +412,9 @@ def _add_user(
 
     Rules and that beginning may take all of the room, if need be. What was `told` is left out.
     """
-    asked = [item for item in story.items if isinstance(item, Asked)]
-    persons = [item for item in asked if item.words.speaker == "person"]
+    persons = [item for item in story.asked if item.words.speaker == "person"]
     if not all_requests:
-        persons = persons or [_as_material(item) for item in asked[:1]]
+        persons = persons or [_as_material(item) for item in story.asked[:1]]
     if story.plain and all_requests:
         return _add_speech(found, persons, story, room, measure)
     gone = replaced(tuple([item.words.own for item in (*persons, *_later(story))]))
@@ -450,7 +452,7 @@ def _add_instructions(
     found: list[tuple[str, list[Line]]], story: Story, room: Room, taken: int, measure: Measure
 ) -> int:
     """What a client put into the user's mouth, within what the person's own words leave."""
-    told = [item for item in story.items if isinstance(item, Asked) and item.words.speaker == "context"]
+    told = [item for item in story.asked if item.words.speaker == "context"]
     lines = [line for item in told for line in _demands(item, story)]
     left = min(room.total // 6, max(_BEGINNING, (room.user - taken) // 2))
     return _add(found, story.tongue.instructions, lines, left, measure)
