@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import fanfold
-from conftest import Run
-from fanfold.testing import called
+from conftest import Run, talk
+from fanfold.testing import called, replied, said
 
 
 def test_pins_and_notes(run: Run, store: str) -> None:
@@ -300,8 +300,28 @@ def test_an_edit_under_another_one_is_undone_by_an_option_of_the_command(run: Ru
     assert run("undo", "run", "e1", "--through").code == 0
 
 
+def test_a_forced_reduction_makes_a_small_session_smaller_that_was_just_imported(
+    run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps(talk()))
+    assert run("import", "talk.json").code == 0
+    assert run("compact", "talk", "--force").out == "1 edit made: 312 → 86 tokens.\n"
+    assert "[tool output trimmed" in run("show", "talk").out
+
+
+def test_a_reduction_by_command_is_the_one_that_the_agent_would_make(run: Run, store: str) -> None:
+    with fanfold.open("drops", store=store, window=600, strategy="drop_oldest") as chat:
+        for number in range(12):
+            chat.add(replied(f"Step {number}. " + "It hums. " * 12))
+            chat.say(f"Go on, {number}.")
+    planned = json.loads(run("compact", "drops", "--dry-run", "--json").out)
+    assert [one["why"] for one in planned["decisions"]] == ["drop_oldest"]
+
+
 def test_a_forced_reduction_that_does_nothing_says_why_and_what_to_do(run: Run, store: str) -> None:
-    assert "`fanfold fold` folds rows by hand" in run("compact", "run", "--force").out
+    with fanfold.open("tiny", store=store, window=8_000) as chat:
+        chat.merge([said("Hi"), replied("Hello!")])
+    assert "`fanfold fold` folds rows by hand" in run("compact", "tiny", "--force").out
     ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
     assert run("fold", "run", ids[0], ids[-1], "All of it.").code == 0
     assert run("undo", "run").code == 0

@@ -17,9 +17,10 @@ from fanfold.core.errors import NotFound
 from fanfold.core.record import Move, Record
 from fanfold.session.pool import Pool
 from fanfold.session.session import Session
-from fanfold.session.stored import StoredSessions
+from fanfold.session.stored import StoredSessions, asks_or_is_unknown, last_opening
 from fanfold.stores.opening import open_store, parse_name
 from fanfold.stores.store import Store
+from fanfold.strategies.auto import auto
 
 DEFAULT = "sqlite:agent.db"
 
@@ -37,9 +38,14 @@ class Sessions(StoredSessions):
 
     @contextmanager
     def use(self, name: str) -> Iterator[Session]:
-        """The session as its agent left it. If the agent writes meanwhile, what the command does is done after that."""
-        options = self.options(self.records(name))
-        pool = Pool(options.pop("store"), remember=False, strategy=())
+        """The session as its agent left it. If the agent writes meanwhile, what the command does is done after that.
+
+        It reduces as its agent would; where the agent asks a model, or has a function of its own, as the default does.
+        """
+        records = self.records(name)
+        options = self.options(records)
+        strategy = [auto()] if asks_or_is_unknown(last_opening(records)) else None
+        pool = Pool(options.pop("store"), remember=False, strategy=strategy)
         with pool, pool.session(name, **options) as chat:
             yield chat
 

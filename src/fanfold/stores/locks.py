@@ -30,4 +30,14 @@ class ThreadLock(RLock):  # type: ignore[misc]  # typeshed says that it is final
             raise
 
     if sys.version_info >= (3, 14):
-        __enter__ = take
+
+        def __enter__(self) -> bool:
+            # The same as `take`: without an argument it costs a twentieth more than an `RLock`, with one a half.
+            try:
+                return self.acquire()
+            except BaseException:
+                try:  # noqa: SIM105
+                    self.release()
+                except RuntimeError:
+                    pass
+                raise
