@@ -181,7 +181,7 @@ def test_outputs_are_clipped_by_the_window(room: int, size: int) -> None:
     assert clip("x\n" * (size // 2), "run", {}) is None
     shown = clip("line\n" * size, "run", {})
     assert shown is not None
-    assert len(shown) <= (size if size == SIZE else max(size // 8, 800))
+    assert 0.9 * size <= len(shown) <= size
 
 
 @pytest.mark.parametrize("share", [0.6, 0.7])

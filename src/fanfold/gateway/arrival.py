@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec.structs import replace
-
 from fanfold.core.view import View
 from fanfold.outputs.filters import clip_within
 from fanfold.outputs.filters.clip import Clip
@@ -19,8 +17,6 @@ from fanfold.strategies.framing import framing
 
 _BYTES = 4
 """Bytes of a token, as `clip_within` reckons; some models have more tokens for the same text."""
-_LEAST = 2_048
-"""So many bytes of a clipped output are shown at least: a model has to see what it is."""
 
 
 class ArrivalClip:
@@ -36,12 +32,19 @@ class ArrivalClip:
         """What is shown of an output; None for all of it."""
         return self._clip(text, tool, arguments) if self._clip is not None else None
 
+    @property
+    def together(self) -> float:
+        """The share of the room for outputs that arrive together."""
+        return self._clip.together if self._clip is not None else 0.0
+
+    def within(self, tokens: float, density: float) -> Clip:
+        """What clips an output to so many tokens."""
+        return (self._clip or Clip()).within(tokens, density)
+
     def fit(self, view: View, room: int) -> None:
         """Clip what takes more than about a fifth of what instructions and tools leave of the room."""
         density = min(1.0, view.size / max(1, _BYTES * view.tokens))
-        clip = clip_within(int(max(0, room - framing(view)) * density))
-        shown = clip.shown and min(clip.size, max(_LEAST, clip.shown))
-        self._clip = replace(clip, shown=shown)
+        self._clip = clip_within(int(max(0, room - framing(view)) * density))
 
     def rest(self) -> None:
         """Leave what arrives as it is."""

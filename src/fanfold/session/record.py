@@ -24,6 +24,7 @@ from fanfold.session.branch import keep_aside
 from fanfold.session.cache import tell_break
 from fanfold.session.gc import entries_ever
 from fanfold.session.outputs import own_value
+from fanfold.session.sharing import share_room
 from fanfold.session.state import State
 
 
@@ -242,6 +243,7 @@ def append(
     state.note_calls(entry.message)
     if results:
         outputs.register(state, entry, calls, blob, shape)
+        share_room(state)
     return entry
 
 

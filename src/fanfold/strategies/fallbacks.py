@@ -13,6 +13,7 @@ from fanfold.core.view import Block, Row, View
 from fanfold.strategies.handover.first import asking_row, dropping, first_request, without
 from fanfold.strategies.handover.layers import digest
 from fanfold.strategies.pieces import MARGIN, Piece, left_out, pieces, shortened
+from fanfold.text.cutting import even_level
 
 _DIGEST = digest(layered=False)
 _MARKER, _LEAST_QUOTE = 64, 16
@@ -54,22 +55,31 @@ def elide_media(view: View, budget: Budget, *, where: str = _WHERE) -> Plan:
 
 
 def clip_largest(view: View, budget: Budget, *, where: str = _WHERE) -> Plan:
-    """Clip the largest part until the view fits: outputs first, the person's last words last; pictures one by one.
+    """Clip the largest parts until the view fits: outputs first, the person's last words last; pictures one by one.
 
-    What alone is too much is clipped before all else, to half of the room at most: what is short stays.
+    Several are cut to the same size: what is short stays, and of none is nothing left where the others are whole. What
+    alone is too much is clipped before all else, to half of the room at most.
     """
     while (vast := _vast(view, budget)) is not None:
         view = yield shortened(vast, min(_excess(view, budget), vast.tokens - budget.room / 2), where)
         if view.refused:
             break
     for rank in (0, 1, 2):
+        level = _level(view, budget, rank)
         while not view.fits(budget):
             found = _largest(view, rank)
             if found is None:
                 break
-            view = yield shortened(found, _excess(view, budget), where)
+            more, excess = found.tokens - level, _excess(view, budget)
+            view = yield shortened(found, min(more, excess) if more > MARGIN else excess, where)
             if view.refused:
                 break
+
+
+def _level(view: View, budget: Budget, rank: int) -> float:
+    """The tokens to which the largest parts of a rank are cut so that the view fits."""
+    sizes = [piece.tokens for piece in pieces(view) if _rank(view, piece.row, piece.part) == rank]
+    return even_level(sizes, max(0.0, sum(sizes) - _excess(view, budget)))
 
 
 def _vast(view: View, budget: Budget) -> Piece | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterable
+from math import inf
 from typing import TypeVar
 
 from fanfold.text.patterns import pattern
@@ -74,6 +75,17 @@ def fitting(lines: Iterable[_One], room: float, measure: Callable[[_One], float]
             break
         chosen.append(line)
     return chosen
+
+
+def even_level(sizes: Iterable[int], room: float) -> float:
+    """The size to which the largest are cut so that all fit, as glasses are filled evenly; infinite if they do fit."""
+    ordered = sorted(sizes)
+    for at, size in enumerate(ordered):
+        share = room / (len(ordered) - at)
+        if size > share:
+            return share
+        room -= size
+    return inf
 
 
 def _before_escape(text: str, at: int) -> int:

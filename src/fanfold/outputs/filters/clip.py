@@ -11,6 +11,7 @@ from math import ceil
 from typing import Any, Literal, get_args
 
 import msgspec
+from msgspec.structs import replace
 
 from fanfold.core.edit import GREP, READ
 from fanfold.core.errors import BadSetting
@@ -21,8 +22,12 @@ LINE = 2_000
 SIZE = 50 * 1024
 _NOTE = 400
 """Bytes kept free for the note at the end."""
-_SMALLEST, _BYTES, _FIFTH, _PART = 4_096, 4, 5, 16
-"""No output is clipped below so many bytes; bytes of a token; the share of the window; what is shown of the rest."""
+_SMALLEST, _BYTES, _FIFTH = 4_096, 4, 5
+"""No output is clipped below so many bytes; bytes of a token; the share of the window for one output."""
+_TOGETHER = 0.6
+"""The share of the room for outputs that arrive together, whatever stands beside them."""
+_PARALLEL = 16
+"""The part of its share in which an output among others lists names."""
 _NAMES, _MOST_NAMES = 32, 1_000
 """The part of the window, and the most tokens, that names from what is not shown may take."""
 _CUT = " [… line cut]"
@@ -54,10 +59,13 @@ def clip(
 
 
 def clip_within(room: int) -> Clip:
-    """The clip for a window with so much room: an output of more than a fifth of it, at four bytes a token, is cut."""
+    """The clip for a window with so much room.
+
+    Of an output of more than a fifth of it, at four bytes a token, as much is shown as that. Outputs that arrive
+    together share three fifths of it.
+    """
     size = min(SIZE, max(_SMALLEST, room * _BYTES // _FIFTH))
-    shown = None if size == SIZE else max(2 * _NOTE, size // _PART)
-    return clip(size=size, shown=shown, names=min(_MOST_NAMES, room // _NAMES))
+    return replace(clip(size=size, names=min(_MOST_NAMES, room // _NAMES)), together=_TOGETHER)
 
 
 class Clip(msgspec.Struct, frozen=True):
@@ -74,6 +82,8 @@ class Clip(msgspec.Struct, frozen=True):
     """Tokens of names that are listed of what is cut away."""
     refers: bool = True
     """Whether the note names the tools with which a model reads on."""
+    together: float = 0.0
+    """The share of the room that outputs which arrive together may take; 0: each of them is clipped alone."""
 
     @property
     def name(self) -> str:
@@ -93,6 +103,12 @@ class Clip(msgspec.Struct, frozen=True):
             )
         if self.keep not in get_args(Keep) or self.unit not in get_args(Unit):
             raise BadSetting('clip keeps "head" or "both", and counts "bytes" or "characters".')
+
+    def within(self, tokens: float, density: float) -> Clip:
+        """The same for an output that may take so many tokens, where a token has `density` bytes."""
+        names = min(self.names, int(tokens / _PARALLEL))
+        size = max(_SMALLEST, int((tokens - names) * density))
+        return replace(self, size=min(self.size, size), shown=None, names=names)
 
     def __call__(self, text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
         """The clipped text, or None if it is within the limits."""
