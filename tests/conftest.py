@@ -3,11 +3,16 @@
 import gc
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from fanfold import models
+
+os.environ.setdefault("SSL_CERT_FILE", str(Path(__file__).with_name("nobody.pem")))
+"""Whom clients trust, here and in processes that tests start: nobody on loopback shows a certificate, and to read
+those of the machine takes each client longer than most tests take."""
 
 THOROUGH = os.environ.get("FANFOLD_THOROUGH") == "1"
 _CALM = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}
@@ -17,10 +22,14 @@ settings.register_profile("thorough", max_examples=250, stateful_step_count=50, 
 settings.load_profile("thorough" if THOROUGH else "ci")
 
 
+gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """What was imported and collected stays to the end: the garbage collector need not look at it again and again."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
