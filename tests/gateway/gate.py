@@ -89,6 +89,9 @@ class Upstream:
 
         class Answering(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = (
+                True  # else every answer in pieces waits 40 ms for the client to acknowledge
+            )
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers.get("content-length") or 0))

@@ -8,7 +8,7 @@ from fanfold.gateway.settings import ServeSettings, check_settings
 from fanfold.testing.provider import Fail, Provider, Turn
 from tests.gateway.gate import Gate
 from tests.gateway.test_loops import outputs
-from tests.provider.test_sdks import Anthropic, Chat, Gemini, Responses, both_ways
+from tests.provider.test_sdks import Anthropic, Chat, Gemini, Unconverted, both_ways
 
 
 class PlainMessages(Anthropic):
@@ -26,7 +26,7 @@ class PlainMessages(Anthropic):
         return None if calls else reply.content[-1].text
 
 
-class PlainResponses(Responses):
+class PlainResponses(Unconverted):
     """The same with Responses."""
 
     def take(self, reply):

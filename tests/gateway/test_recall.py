@@ -12,7 +12,7 @@ from fanfold.gateway.hidden import MOST
 from fanfold.testing.provider import Provider, Turn
 from fanfold.tokens.usage import billed_usage
 from tests.gateway.gate import Gate
-from tests.provider.test_sdks import THOUGHT, Chat, Responses, both_ways, each_loop
+from tests.provider.test_sdks import THOUGHT, Chat, Responses, both_ways, each_long_loop
 
 STEPS, LOOK = 14, 10
 OUTPUT = "\n".join(f"src/m{line}.py:{line}: found {line * 7}" for line in range(260))
@@ -51,7 +51,7 @@ def names_in(talk):
     return json.dumps(talk.history, default=lambda one: one.model_dump(mode="json"))
 
 
-@each_loop
+@each_long_loop
 @both_ways
 def test_a_recall_is_answered_here_and_stays_hidden(loop, stream):
     with Provider(script(), window=32_000) as provider, Gate(provider.url, window=32_000) as gate:
@@ -69,7 +69,7 @@ def test_a_recall_is_answered_here_and_stays_hidden(loop, stream):
     ), "the round is put back"
 
 
-@each_loop
+@each_long_loop
 def test_calls_of_both_are_answered_together(loop):
     with Provider(script(mixed=True), window=32_000) as provider, Gate(provider.url, window=32_000) as gate:
         text, talk = run(loop, gate, stream=True)
@@ -117,7 +117,7 @@ def billed(reply):
     return billed_usage(usage)
 
 
-@each_loop
+@each_long_loop
 @both_ways
 def test_several_rounds_are_one_reply_and_stay_apart_upstream(loop, stream):
     with Provider(talkative, window=32_000) as provider, Gate(provider.url, window=32_000) as gate:

@@ -124,6 +124,14 @@ class Responses(Chat):
         return reply.usage.input_tokens_details.cached_tokens
 
 
+class Unconverted(Responses):
+    """The same, the input handed over as it is: in long loops the SDK takes longer to convert it than all the rest."""
+
+    @property
+    def request(self):
+        return {**super().request, "input": [], "extra_body": {"input": self.history}}
+
+
 class Anthropic:
     """A loop with Messages, thinking on, the prompt marked at its end."""
 
@@ -242,6 +250,9 @@ def _joined(chunks):
 
 
 LOOPS = [Chat, Responses, Anthropic, Gemini]
+each_long_loop = pytest.mark.parametrize(
+    "loop", [Chat, Unconverted, Anthropic, Gemini], ids=lambda loop: loop.__name__
+)
 each_loop = pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop.__name__)
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import fanfold
@@ -11,7 +12,7 @@ from fanfold.core.record import Edited
 from fanfold.dialects.dialect import Reply
 from fanfold.testing.provider import Provider, Received, Turn
 
-from .sdks import NAMES, Sdk, Way, aask, ask
+from .sdks import NAMES, WAYS, Sdk, Way, aask, ask
 
 SYSTEM = "You find bugs, and you say where they are. " * 30
 TASK = "Where is the bug? Never touch the vendor folder. " * 3
@@ -102,6 +103,12 @@ def run(kind: type[Sdk], way: Way, script: Script, speaks: Callable[[int], bool]
         if way.awaited:
             return asyncio.run(_awaited(sdk, Run(provider, fanfold.aopen("run", **told)), way, speaks))
         return _called(sdk, Run(provider, fanfold.open("run", **told)), way, speaks)
+
+
+@cache
+def whole_loop(kind: type[Sdk], steps: int) -> Run:
+    """A loop that only calls, whose replies come whole: more than one test looks at what came of it."""
+    return run(kind, WAYS[0], script(steps))
 
 
 def _called(sdk: Sdk, run: Run, way: Way, speaks: Callable[[int], bool]) -> Run:

@@ -74,11 +74,12 @@ class Responses(Chat):
 
 
 class Unconverted(Responses):
-    """The same, the input handed over as it is: the SDK takes longer to convert it than all the rest does."""
+    """The same, input and tools handed over as they are: the SDK takes longer to convert it than all the rest does."""
 
     def call(self, client: Any, request: dict[str, Any], stream: bool) -> Any:
-        rest = {key: value for key, value in request.items() if key != "input"}
-        return client.responses.create(**rest, stream=stream, extra_body={"input": request["input"]})
+        long = {name: request[name] for name in ("input", "tools") if name in request}
+        rest = {name: value for name, value in request.items() if name not in long}
+        return client.responses.create(**rest, stream=stream, extra_body=long)
 
 
 class Anthropic:

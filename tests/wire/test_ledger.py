@@ -2,13 +2,13 @@
 
 import pytest
 
-from .loops import run, script
-from .sdks import SDKS, WAYS, Sdk
+from .loops import whole_loop
+from .sdks import QUICK, Sdk
 
 
-@pytest.mark.parametrize("sdk", SDKS, ids=lambda sdk: sdk.__name__)
+@pytest.mark.parametrize("sdk", QUICK, ids=lambda sdk: sdk.__name__)
 def test_the_ledger_of_a_tool_loop_is_what_the_provider_billed(sdk: type[Sdk]) -> None:
-    looped = run(sdk, WAYS[0], script(30))
+    looped = whole_loop(sdk, 30)
     ledger = looped.chat.ledger()
     assert ledger.usage.prompt == sum(each.tokens for each in looped.requests)
     assert ledger.usage.cache_read == sum(each.cached for each in looped.requests) > 0
