@@ -22,6 +22,9 @@ def looking(
         assert all(url.startswith((page.url, "data:")) for url in seen.requests)
 
 
+_WHERE = "one => one === document.activeElement ? 'here' : one.isConnected ? 'elsewhere' : 'gone'"
+
+
 class Keys:
     """Somebody who has a keyboard, and nothing else."""
 
@@ -32,10 +35,15 @@ class Keys:
         """Tab to what has this role and name; it has to be reachable."""
         wanted = (within or self.sight).get_by_role(role, name=name, exact=exact).first
         wanted.wait_for()
+        one = wanted.element_handle()  # to look for the role after every key takes longer than all the rest
         for _ in range(300):
-            if wanted.evaluate("one => one === document.activeElement"):
+            found = one.evaluate(_WHERE)
+            if found == "here":
                 return self
-            self.sight.keyboard.press("Tab")
+            if found == "gone":
+                one = wanted.element_handle()
+            else:
+                self.sight.keyboard.press("Tab")
         raise AssertionError(f"{role} {name!r} cannot be reached by keyboard")
 
     def press(self, key: str = "Enter") -> Keys:

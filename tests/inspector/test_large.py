@@ -143,11 +143,11 @@ def test_a_session_that_grows_by_twenty_requests_a_second_stays_usable(tmp_path:
 def test_every_dialect_is_shown_as_it_is_and_nothing_is_executed(dialect: str) -> None:
     store = Memory()
     chat = fanfold.open("run", store=store, dialect=dialect, model=MODELS[dialect], window=8_000_000)
-    chat.say(STRANGE + "x" * 1_000_000, fanfold.Image("image/png", dot()))
+    chat.say(STRANGE + "x" * 100_000, fanfold.Image("image/png", dot()))
     thinking = fanfold.Thinking(f"I think. {STRANGE}", signature="c2lnbmVk")
     call = fanfold.Call("c1", "look", '{"path": "</script>"}')
     chat.add(fanfold.Message("assistant", (thinking, fanfold.Text("I look."), call)))
-    chat.answer("c1", f"{STRANGE}\n{'y' * 1_000_000}\nlast line")
+    chat.answer("c1", f"{STRANGE}\n{'y' * 100_000}\nlast line")
     chat.request(max_tokens=500)
     rows = [row.id for row in chat.view().rows]
     with looking(store, f"s/run/now/{rows[0]}") as (_, seen):

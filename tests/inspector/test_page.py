@@ -200,18 +200,18 @@ def test_what_only_reads_offers_to_look_and_not_to_change() -> None:
         assert "--write" in box.inner_text()
 
 
-def test_ten_thousand_rows_are_a_few_in_the_page() -> None:
+def test_thousands_of_rows_are_a_few_in_the_page() -> None:
     store = Memory()
     chat = fanfold.open("long", store=store, window=10_000_000, dialect="openai.chat")
-    messages = [{"role": "user", "content": f"Said {n}."} for n in range(10_000)]
+    messages = [{"role": "user", "content": f"Said {n}."} for n in range(2_000)]
     chat.merge(messages)
     with looking(store, "s/long/now") as (_, seen):
         sight = seen.page
         sight.get_by_text("Said 3.").wait_for()
         rows = sight.get_by_role("list", name="Rows of the view")
         assert rows.get_by_role("listitem").count() < 60
-        sight.evaluate("document.querySelector('.long').scrollTop = 5000 * 58")
-        sight.get_by_text("Said 5001.").wait_for()
+        sight.evaluate("document.querySelector('.long').scrollTop = 1000 * 58")
+        sight.get_by_text("Said 1001.").wait_for()
         assert rows.get_by_role("listitem").count() < 60
 
 
@@ -244,7 +244,7 @@ class Notebook(BaseHTTPRequestHandler):
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_a_notebook_shows_it_in_a_frame_by_whatever_name_it_was_opened(host: str) -> None:
     server = ThreadingHTTPServer(("127.0.0.1", 0), Notebook)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     with fanfold.open("mine", model="gpt-5.2") as chat, fanfold.inspect(chat) as window:
         chat.say("Watch the disk.")
         Notebook.cell = window._repr_html_()
