@@ -25,6 +25,20 @@ SEEDS = (0, 4)
 conversation = cache(make_conversation)
 
 
+CASES = [
+    pytest.param(
+        dialect,
+        strategy,
+        window,
+        marks=() if (row + column + number) % len(WINDOWS) == 0 else pytest.mark.slow,
+    )
+    for row, dialect in enumerate(DIALECTS)
+    for column, strategy in enumerate(STRATEGIES)
+    for number, window in enumerate(WINDOWS)
+]
+"""Every strategy in every dialect; `make test-all` has every window for each, `make test` one, each in its turn."""
+
+
 def conversations(dialect: str, window: int, strategy: str) -> dict[str, str]:
     options = {"dialect": dialect, "window": window, "strategy": STRATEGIES[strategy], "summarizer": summary}
     return {
@@ -35,12 +49,9 @@ def conversations(dialect: str, window: int, strategy: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("dialect", DIALECTS)
-def test_every_request_is_the_one_it_was(dialect: str, strategy: str) -> None:
-    made = {
-        key: value for window in WINDOWS for key, value in conversations(dialect, window, strategy).items()
-    }
+@pytest.mark.parametrize(("dialect", "strategy", "window"), CASES)
+def test_every_request_is_the_one_it_was(dialect: str, strategy: str, window: int) -> None:
+    made = conversations(dialect, window, strategy)
     known = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
     if os.environ.get("FANFOLD_GOLDEN") == "write":
         GOLDEN.write_text(json.dumps({**known, **made}, indent=0, sort_keys=True) + "\n", encoding="utf-8")

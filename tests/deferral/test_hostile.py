@@ -84,8 +84,17 @@ def test_a_tool_that_waits_and_is_called_with_broken_arguments_is_loaded_and_ans
         assert "they are no JSON object" in request["messages"][-1]["content"]
 
 
-@pytest.mark.parametrize("window", [16_000, 32_000, 128_000])
-@pytest.mark.parametrize("count", [400, 3_000])
+@pytest.mark.parametrize(
+    ("count", "window"),
+    [
+        (400, 16_000),
+        (400, 32_000),
+        (400, 128_000),
+        (3_000, 16_000),
+        pytest.param(3_000, 32_000, marks=pytest.mark.slow),
+        pytest.param(3_000, 128_000, marks=pytest.mark.slow),
+    ],
+)
 def test_the_index_of_very_many_tools_leaves_room_for_the_conversation(count: int, window: int) -> None:
     given = [
         tool(f"mcp__server{n % 40}__tool_{n}", f"Handles object {n} in the warehouse.") for n in range(count)

@@ -43,8 +43,11 @@ def outgoing(messages: list[Leaf], session: str = "t1", **more: Any) -> Outgoing
     return Outgoing(session=session, messages=messages, converter=Converted(), **more)
 
 
-def test_the_check_passes_for_an_integration_of_a_page() -> None:
-    check_integration(make_pad, modes=("run", "arun"))
+@pytest.mark.parametrize(
+    ("steps", "window"), [(50, 8_000), pytest.param(120, 16_000, marks=pytest.mark.slow)]
+)
+def test_the_check_passes_for_an_integration_of_a_page(steps: int, window: int) -> None:
+    check_integration(make_pad, modes=("run", "arun"), steps=steps, window=window)
 
 
 class NamesSteps(Hook):

@@ -223,6 +223,12 @@ VERBS: dict[str, tuple[Verb, ...]] = {
 }
 """Every verb, in a few ways."""
 CASES = [(name, number) for name, verbs in VERBS.items() for number in range(len(verbs))]
+IN_TURN = [
+    pytest.param(*case, dialect, marks=() if (at + nth) % 2 == 0 else pytest.mark.slow)
+    for at, case in enumerate(CASES)
+    for nth, dialect in enumerate(DIALECTS)
+]
+"""Each in one dialect, and then in the other; `make test-all` has both for each."""
 BEFORE: dict[str, Verb] = {
     "fold": lambda chat: chat.fold(tuple(rows_of(chat)[1:3]), "By hand."),
     "fold again": lambda chat: chat.fold(tuple(rows_of(chat)[:2]), "Again."),
@@ -337,8 +343,7 @@ def prepared_talk(steps: tuple[str, ...], dialect: str) -> Checking:
     return prepared(TALK, list(steps), dialect)
 
 
-@pytest.mark.parametrize("dialect", DIALECTS)
-@pytest.mark.parametrize(("name", "number"), CASES)
+@pytest.mark.parametrize(("name", "number", "dialect"), IN_TURN)
 def test_a_verb_does_the_same_from_a_checkpoint_and_from_the_start(
     name: str, number: int, dialect: str
 ) -> None:

@@ -90,9 +90,16 @@ def test_whatever_was_said_before_the_newest_exchange_is_whole(
     assert shown[-2:] == [body["content"] for body in newest]
 
 
-@pytest.mark.parametrize("words", [(5, 5), (30, 30), (100, 100), (150, 150)])
+ROOMS = [
+    pytest.param(room, words, marks=() if words[0] * 400 >= room else pytest.mark.slow)
+    for room in (2_000, 8_000)
+    for words in ((5, 5), (30, 30), (100, 100), (150, 150))
+]
+"""What `fit` has to fill, and words of a question and its answer; a large room takes thousands of short ones."""
+
+
 @pytest.mark.parametrize("name", ["digest", "drop_oldest", "auto", "summarize", None])
-@pytest.mark.parametrize("room", [2_000, 8_000])
+@pytest.mark.parametrize(("room", "words"), ROOMS)
 def test_fit_fills_the_room_that_it_is_given(room: int, name: str | None, words: tuple[int, int]) -> None:
     """(19.14) It used a quarter of it."""
     given: dict[str, Any] = {} if name is None else {"strategy": STRATEGIES[name], "summarizer": _model}

@@ -18,6 +18,7 @@ from fanfold.strategies import summarize
 from fanfold.strategies.handover.past import past_of
 from fanfold.strategies.handover.tools import Tools
 from fanfold.testing import called, replied, returned, said
+from laws import fewer
 from laws.world import occurred
 
 DIALECTS = ("openai.chat", "openai.responses", "anthropic", "gemini")
@@ -224,6 +225,7 @@ def kept_by(chat: Session) -> str:
 
 
 @pytest.mark.parametrize("kind", [pytest.param("memory", marks=pytest.mark.slow), "sqlite"])
+@fewer(10)  # each is a long life of two sessions in files
 @given(
     dialect=st.sampled_from(DIALECTS),
     strategy=st.sampled_from((None, None, summarize())),

@@ -21,7 +21,8 @@ from fanfold.stores.echo import entry_echo
 from fanfold.stores.store import Store
 from fanfold.testing import replied, said
 
-PLACES = ("memory", "sqlite", "sealed", "postgres", "sealed postgres")
+PLACES = ("memory", "sqlite", "sealed", "postgres", pytest.param("sealed postgres", marks=pytest.mark.slow))
+"""What is sealed is sealed in the same way wherever it lies."""
 
 
 @pytest.fixture(params=PLACES)

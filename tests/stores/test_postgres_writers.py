@@ -32,8 +32,8 @@ with fanfold.open("run", window=10**9, meter="characters/4", store=store, on_mov
 
 @pytest.mark.parametrize(
     ("writers", "count"),
-    [(4, 250), pytest.param(16, 1_000, marks=pytest.mark.slow)],
-    ids=["4x250", "16x1000"],
+    [(4, 100), pytest.param(16, 1_000, marks=pytest.mark.slow)],
+    ids=["4x100", "16x1000"],
 )
 def test_every_message_of_many_writers_is_there_once_and_in_order(
     url: str, schema: str, connect: Connect, writers: int, count: int

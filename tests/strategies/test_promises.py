@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import pytest
@@ -40,10 +41,11 @@ def test_a_strategy_passes_the_check_for_strategies(name: str) -> None:
     check_strategy(STRATEGIES[name], summarizer=FakeModel(summary))
 
 
+@cache
 def run(
     name: str, shape: Shape, window: int = 3_000, *, recall: bool = False
 ) -> tuple[Session, FakeModel, list[int]]:
-    """A long conversation through one session; gives back the tokens of every request."""
+    """A long conversation through one session, made once; gives back the tokens of every request, too."""
     model = FakeModel(summary)
     chat = fanfold.open(
         "run", window=window, strategy=STRATEGIES[name], summarizer=model, filters=(), recall=recall
@@ -70,7 +72,6 @@ def test_over_many_rounds_everything_fits_and_little_is_asked(name: str, shape: 
     text = "\n".join(text_of(message) for message in chat.view().messages)
     assert "Mend the parser in src/parse/lexer.py" in text
     assert RULE in text
-    chat.close()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,6 @@ def test_a_summary_takes_the_one_before_in_and_does_not_grow(name: str, shape: S
     assert all(("; ref=m" in row.messages[0].text) is named for row in folds), (
         "whoever can look up is told where"
     )
-    chat.close()
 
 
 @every

@@ -47,8 +47,19 @@ def test_a_prompt_changes_its_beginning_only_where_a_tool_is_loaded_and_natively
     assert sum(same) >= len(same) - len(agent.wanted)
 
 
-@each
-@pytest.mark.parametrize("strategy", ["auto", "elide"])
+@pytest.mark.parametrize(
+    ("kind", "strategy"),
+    [
+        pytest.param(
+            kind,
+            strategy,
+            id=f"{kind.__name__}-{strategy}",
+            marks=() if (at + nth) % 2 == 0 else pytest.mark.slow,
+        )
+        for at, kind in enumerate(KINDS)
+        for nth, strategy in enumerate(("auto", "elide"))
+    ],
+)
 def test_nothing_is_refused_where_reductions_hide_searches_and_calls(kind: type[Sdk], strategy: str) -> None:
     agent = Agent(kind, 94, seed=5, window=16_000, strategy=strategy, filters=())
     sizes: list[int] = []
