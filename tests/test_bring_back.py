@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import fanfold
@@ -134,3 +136,20 @@ def test_what_came_back_alone_is_hidden_again_with_what_was_hidden_before() -> N
     for edit in reversed(undone):
         chat.redo(edit)
     assert [row.messages for row in chat.view().rows] == before
+
+
+def test_why_says_who_brought_a_message_back_and_when() -> None:
+    chat = worked(clock=iter(range(1_000, 9_000)).__next__)
+    entry = hidden(chat)
+    undo = chat.undo(entry)[0]
+    told = {line.strip(): when for line, when in chat.why(entry).timed_lines()}
+    assert told[f"undone by {undo.id}, by a person"] > 1_000
+
+
+def test_undo_and_redo_lead_to_the_same_bytes_though_the_bill_no_longer_counts() -> None:
+    chat = worked()
+    before, shown = chat.request(max_tokens=300), chat.view().messages
+    assert chat.undo()
+    assert chat.view().messages != shown
+    chat.redo()
+    assert json.dumps(chat.request(max_tokens=300)) == json.dumps(before)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+import fanfold
 from builders import asks, long, opened, says, tell, texts
 from fanfold import (
     Answer,
@@ -28,6 +29,7 @@ from fanfold import (
     when,
 )
 from fanfold.core.plan import Plan, Strategy, name_of
+from fanfold.testing import replied
 
 
 def filled(strategy: Any, **rest: Any) -> Session:
@@ -379,3 +381,25 @@ def test_what_a_strategy_gives_back_means_the_same_alone_and_inside_another(comb
     assert "a strategy yields edits or returns a list of them, not str" in str(error)
     assert filled(combined(stammers), fallback=()).compact().status == "reduced"
     assert filled(combined(nothing), fallback=()).compact().error is None
+
+
+class AtMost:
+    """A strategy of a user's own whose steps are methods."""
+
+    def due(self, view: View, budget: Budget) -> bool:
+        return view.tokens > 100
+
+    def trim(self, view: View, budget: Budget) -> Iterator[Drop]:
+        yield Drop(view.oldest(leaving=50).covers)
+
+    __call__ = trim
+
+
+def test_what_a_method_of_a_strategy_did_is_shown_under_the_name_of_the_strategy() -> None:
+    chat = fanfold.open("run", window=9_000, strategy=AtMost())
+    for _ in range(6):
+        chat.say("word " * 20)
+        chat.add(replied("word " * 20))
+    chat.say("Go on.")
+    chat.request()
+    assert {edit.decision.why for edit in chat.edits()} == {"AtMost"}

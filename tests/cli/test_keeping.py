@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import fanfold
 from conftest import OUTPUT, Run, talk
 
 
@@ -135,3 +136,33 @@ def test_a_deeply_nested_line_of_a_transcript_is_named(run: Run, tmp_path: Path,
     for command in ("import", "stats"):
         ran = run(command, "deep.jsonl")
         assert (ran.code, "nested" in ran.err) == (2, True)
+
+
+def test_what_is_erased_already_is_said_and_so_are_forks_that_show_it_erased(run: Run, store: str) -> None:
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert run("fork", "run", "other").code == 0
+    dry = run("erase", "run", ids[0], "--reason", "secret", "--dry-run").out
+    assert dry == (
+        f"{ids[0]} would be destroyed for good. The session other would show it as erased, too. Nothing was erased.\n"
+    )
+    done = run("erase", "run", ids[0], "--reason", "secret", "--yes").out
+    assert done.splitlines()[-1] == "The session other shows it as erased, too."
+    again = run("erase", "run", ids[0], "--reason", "secret", "--dry-run").out
+    assert again == f"{ids[0]} is erased already (secret). Nothing was erased.\n"
+
+
+def test_the_doctor_says_of_how_many_tenants_the_sessions_are(run: Run, store: str) -> None:
+    assert "1 sessions, " in run("doctor").out
+    with fanfold.open("theirs", store=store, tenant="other", window=8_000) as chat:
+        chat.say("Hello.")
+    assert "2 sessions of 2 tenants, " in run("doctor").out
+
+
+def test_an_imported_session_is_listed_as_it_was_where_it_came_from(
+    run: Run, store: str, tmp_path: Path
+) -> None:
+    assert run("export", "run", "-o", "run.jsonl").code == 0
+    listed = run("ls").out
+    assert "full" in listed
+    assert run("import", "run.jsonl", "--store", "sqlite:new.db").code == 0
+    assert run("ls", "--store", "sqlite:new.db").out == listed

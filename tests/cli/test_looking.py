@@ -183,3 +183,14 @@ def test_a_view_fits_the_terminal(
     assert len(shown) >= len(whole)
     for line in whole[1:]:
         assert any(cut.split()[:3] == line.split()[:3] for cut in shown), "who speaks and the tokens stay"
+
+
+def test_a_hand_over_is_printed_as_the_model_reads_it(run: Run, store: str) -> None:
+    assert run("show", "run", "--hand-over").out.startswith("Nothing is folded here")
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert run("fold", "run", ids[0], ids[2], "It looked.\nLine 7 has it.").code == 0
+    text = run("show", "run", "--hand-over").out
+    assert text.endswith("It looked.\nLine 7 has it.\n")
+    with fanfold.open("run", store=store) as chat:
+        assert text == chat.view().rows[0].messages[0].text + "\n"
+    assert json.loads(run("show", "run", "--hand-over", "--json").out)[0]["id"] == "e1"

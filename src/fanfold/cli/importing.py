@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
@@ -13,9 +14,9 @@ from fanfold import transcripts
 from fanfold.cli.saying import show_count
 from fanfold.cli.sessions import message_count
 from fanfold.cli.sources import bytes_of, request_of
-from fanfold.core.errors import BadInput
+from fanfold.core.errors import BadInput, FanfoldError
 from fanfold.session.open import open_aside
-from fanfold.session.stored import ANY_WINDOW
+from fanfold.session.stored import ANY_WINDOW, StoredSessions
 from fanfold.stores.opening import open_store
 from fanfold.stores.store import Store, records_of
 from fanfold.tokens.models import lookup
@@ -41,6 +42,8 @@ def import_file(file: Path, store: str, tenant: str, name: str | None) -> list[I
             return _import_all(transcripts.read(stream), store, tenant, name or file.stem)
         place = _open_lasting(store)
         made = fanfold.import_session(place, stream, tenant=tenant, name=name)
+        with suppress(FanfoldError), StoredSessions(place, tenant).open(made):
+            pass  # when it is closed, the figures that `ls` shows are kept
         return [Imported(made, message_count(place, tenant, records_of(place, tenant, made)), "fanfold")]
 
 

@@ -91,6 +91,8 @@ class Why(msgspec.Struct, frozen=True):
     """When that was; 0 where the session did not record it."""
     again: Mapping[str, str] = {}
     """Of edits that were made once more when a person brought some of what they hid back: in whose words each is."""
+    undos_made: tuple[tuple[Decision, float], ...] = ()
+    """The undos that brought it back, and when each was made."""
     way_back: tuple[tuple[str, bool], ...] = ()
     """The undos that show an entry whole again, in this order: each edit, and whether `through` others on top of it."""
 
@@ -125,6 +127,9 @@ class Why(msgspec.Struct, frozen=True):
             yield f"  {edit.id} {summary_of(edit.edit)} {self._made_by(edit)}{saved}{mark}", time or 0.0
             if cause:
                 yield f"     {cause}", 0.0
+            for undo, when in self.undos_made:
+                if isinstance(undo.edit, Undo) and undo.edit.edit == edit.id:
+                    yield f"     undone by {undo.id}, by {_maker(undo)}", when
         beside = [f"shown by the filter {self.by}"] if self.by else []
         beside += (f"the filter {failure}" for failure in self.failed)
         beside += [f"covers {listed([id[:_ID] for id in self.hides], 2 * _NAMED)}"] if self.hides else []
@@ -221,10 +226,21 @@ def why(state: State, name: str) -> Why:
         erased=erased,
         erased_at=next((one.time for one in log.records if isinstance(one, Erased) and one.entry == id), 0.0),
         again=_again(state, touched),
+        undos_made=_undos(state, undone),
         shortened_by=tuple(elides),
         seen=" ".join(filter(None, texts.values())),
         way_back=tuple(way_back(state, id)) if id in state.depth and not erased else (),
     )
+
+
+def _undos(state: State, undone: Sequence[str]) -> tuple[tuple[Decision, float], ...]:
+    """The undos that hold of edits that are undone, each with its time."""
+    made = [
+        one
+        for one in state.log.decisions.values()
+        if isinstance(one.edit, Undo) and one.edit.edit in undone and one.id not in state.log.undone()
+    ]
+    return tuple(zip(made, _times(state, made), strict=True))
 
 
 def _why_edit(state: State, id: str) -> Why:

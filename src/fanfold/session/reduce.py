@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
+from types import MethodType
 from typing import Literal
 
 from msgspec.structs import replace
@@ -318,9 +319,21 @@ def trim(state: State, view: View, budget: Budget, reply: int | None) -> Generat
         view = state.view() if worked else view
         if _has_work(state, strategy, strategy.due, view, _price_now(state, budget)):
             worked, limits = True, state.limits(reply)
-            steps, because = [strategy.trim], _reason_of(state, strategy, view, _price_now(state, budget))
+            steps, because = (
+                [_named_like(strategy, strategy.trim)],
+                _reason_of(state, strategy, view, _price_now(state, budget)),
+            )
             yield from reduce(state, view, limits, reply=reply, strategies=steps, force=True, because=because)
     return worked
+
+
+def _named_like(strategy: object, step: Strategy) -> Strategy:
+    """A step that is a method, under its strategy's name: people know that, and not `trim`."""
+    if not isinstance(step, MethodType):
+        return step
+    named = partial(step)
+    named.name = name_of(strategy)  # type: ignore[attr-defined]
+    return named
 
 
 def wants_to_trim(state: State, view: View, budget: Budget) -> bool:
@@ -414,6 +427,8 @@ def settle(state: State) -> Generator[Ask, Answer, Outcome | None]:
     outcome = None
     for strategy in state.terms.strategies:
         if isinstance(strategy, Patient) and _has_work(state, strategy, strategy.settles, view, limits):
-            outcome = yield from reduce(state, view, limits, strategies=[strategy.settling], force=True)
+            outcome = yield from reduce(
+                state, view, limits, strategies=[_named_like(strategy, strategy.settling)], force=True
+            )
             view, limits = state.view(), state.limits()
     return outcome

@@ -25,8 +25,10 @@ from fanfold.cli.sessions import (
 from fanfold.cli.views import command_on
 from fanfold.core.errors import BadInput, BadSetting, NotFound
 from fanfold.outputs.output import size_of
+from fanfold.session.stored import tenant_of
 from fanfold.stores.opening import open_alone
 
+_NAMED_SESSIONS = 5
 _BESIDE = re.compile(r"e[0-9]+|system|labels|context|request [0-9]+")
 """How `erase` names a note, a fold or a pin, system prompts, labels, and the contexts of requests."""
 
@@ -109,10 +111,14 @@ def erase(
     \b
     Example: fanfold erase run-42 o12 --reason "holds a password"
     """
-    summaries = _summaries_of(chat, entries, reason)
+    summaries, gone = _summaries_of(chat, entries, reason), _erased_before(chat, entries)
+    shared = _sessions_with(chat, [name for name in entries if name not in gone])
     if dry_run:
-        told = [f"{', '.join(entries)} would be destroyed for good.", *_say_lost(chat, summaries, "would go")]
-        none = {"erased": None, "summaries": summaries, "dry_run": True}
+        left = [name for name in entries if name not in gone]
+        told = [f"{name} is erased already ({why})." for name, why in gone.items()]
+        told += [f"{', '.join(left)} would be destroyed for good."] if left else []
+        told += [*_say_lost(chat, summaries, "would go"), *_say_shared(shared, "would show")]
+        none = {"erased": None, "summaries": summaries, "sessions": shared, "dry_run": True}
         say(none, " ".join([*told, "Nothing was erased."]), as_json)
         return
     if not yes:
@@ -126,9 +132,36 @@ def erase(
     told += [f"{id[:12]} went with it." for id in along]
     for id, line in zip(summaries, _say_lost(chat, summaries, "went"), strict=True):
         told.append(f"{line} {_say_others(chat, id)}")
+    told += _say_shared(shared, "shows")
     all_of_it = [*done, *along]
     erased = all_of_it if len(all_of_it) > 1 else all_of_it[0]
-    say({"erased": erased, "reason": reason, "summaries": summaries}, "\n".join(told), as_json)
+    result = {"erased": erased, "reason": reason, "summaries": summaries, "sessions": shared}
+    say(result, "\n".join(told), as_json)
+
+
+def _erased_before(chat: fanfold.Session, names: Sequence[str]) -> dict[str, str]:
+    """Those of some names that stand for a message that is erased, each with the reason."""
+    messages = [name for name in names if not _is_beside(chat, name)]
+    return {name: why for name in messages if (why := chat.why(name).erased)}
+
+
+def _sessions_with(chat: fanfold.Session, names: Sequence[str]) -> list[str]:
+    """The other sessions that have some of these messages, such as forks."""
+    tenant = tenant_of(chat)
+    ids = [chat.why(name).entry for name in names if not _is_beside(chat, name)]
+    forks = tenant.store.referring(tenant.name, ids) if ids else []
+    return [name for name in forks if name != chat.name]
+
+
+def _say_shared(sessions: Sequence[str], shows: str) -> list[str]:
+    """That others have it, too."""
+    if not sessions:
+        return []
+    named = ", ".join(sessions[:_NAMED_SESSIONS])
+    more = f" and {len(sessions) - _NAMED_SESSIONS:,} more" if len(sessions) > _NAMED_SESSIONS else ""
+    whose = "The session" if len(sessions) == 1 else "The sessions"
+    verb = shows.removesuffix("s") if len(sessions) > 1 else shows
+    return [f"{whose} {named}{more} {verb} it as erased, too."]
 
 
 def _erase_each(chat: fanfold.Session, names: Sequence[str], reason: str) -> tuple[list[str], list[str]]:

@@ -70,14 +70,35 @@ def when(time: float) -> str:
 @on_session
 @click.option("--request", "number", type=int, help="What request N showed; -1 is the last one.")
 @click.option("--ids", is_flag=True, help="Put each row's id in front, for why, pin, fold and rewind.")
-def show(chat: fanfold.Session, number: int | None, ids: bool, as_json: bool) -> None:
+@click.option("--hand-over", is_flag=True, help="Print the whole text of hand-overs and summaries instead.")
+def show(chat: fanfold.Session, number: int | None, ids: bool, hand_over: bool, as_json: bool) -> None:
     """Show what the model sees, row by row, and why.
 
+    --hand-over prints what the model reads in place of the messages that were folded.
+
     \b
-    Example: fanfold show run-42 --ids
+    Example: fanfold show run-42 --hand-over
     """
     view = without_any_room(chat.view()) if number is None else chat.sent(number)[1]
-    say(describe(view), printed(view, ids=ids), as_json)
+    if not hand_over:
+        say(describe(view), printed(view, ids=ids), as_json)
+        return
+    folds = [
+        HandOver(row.id, row.tokens, "\n\n".join(message.text for message in row.messages))
+        for row in view.rows
+        if row.kind == "fold"
+    ]
+    none = "Nothing is folded here, so there is no hand-over. `fanfold compact --force` writes one."
+    say(folds, "\n\n".join(one.text for one in folds) or none, as_json)
+
+
+class HandOver(msgspec.Struct, frozen=True):
+    """What the model reads in place of messages that were folded."""
+
+    id: str
+    """The edit that shows it."""
+    tokens: int
+    text: str
 
 
 @click.command

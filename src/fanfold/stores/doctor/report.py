@@ -41,6 +41,8 @@ class Report(msgspec.Struct, frozen=True):
     sessions: int = 0
     lines: int = 0
     blobs: int = 0
+    tenants: int = 1
+    """Whose sessions these are: of so many tenants. `fanfold ls` lists those of one."""
 
     @property
     def healthy(self) -> bool:
@@ -48,7 +50,9 @@ class Report(msgspec.Struct, frozen=True):
         return all(finding.repaired or finding.unused for finding in self.findings)
 
     def __str__(self) -> str:
-        looked = f"{self.place}: {self.sessions:,} sessions, {self.lines:,} lines, {self.blobs:,} blobs looked over"
+        whose = f" of {self.tenants:,} tenants" if self.tenants > 1 else ""
+        counts = f"{self.sessions:,} sessions{whose}, {self.lines:,} lines, {self.blobs:,} blobs"
+        looked = f"{self.place}: {counts} looked over"
         lines = [looked, *map(str, self.findings)]
         if any(finding.unused and not finding.repaired for finding in self.findings):
             lines.append("What is unused is deleted with `clear=True`, on the command line with --clear.")
@@ -65,6 +69,8 @@ class Visit:
         self.clear = clear
         self.findings: list[Finding] = []
         self.sessions = self.lines = self.blobs = 0
+        self.owners = set[object]()
+        """The tenants that sessions belong to."""
         self.needed: dict[tuple[bytes, bytes], str] = {}
         """The blobs that records refer to, by tenant and id, and where."""
 
@@ -83,6 +89,7 @@ class Visit:
             sessions=self.sessions,
             lines=self.lines,
             blobs=self.blobs,
+            tenants=len(self.owners),
         )
 
     def found(self, what: str, *, repaired: bool = False) -> None:
