@@ -305,8 +305,8 @@ def test_a_forced_reduction_makes_a_small_session_smaller_that_was_just_imported
 ) -> None:
     (tmp_path / "talk.json").write_text(json.dumps(talk()))
     assert run("import", "talk.json").code == 0
-    assert run("compact", "talk", "--force").out == "1 edit made: 312 → 86 tokens.\n"
-    assert "[tool output trimmed" in run("show", "talk").out
+    assert run("compact", "talk", "--force").out == "1 edit made: 312 → 76 tokens.\n"
+    assert "[summary of 3 messages" in run("show", "talk").out
 
 
 def test_a_reduction_by_command_is_the_one_that_the_agent_would_make(run: Run, store: str) -> None:

@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from fanfold.core.view import View
 from fanfold.outputs.filters import clip_within
-from fanfold.outputs.filters.clip import Clip
+from fanfold.outputs.filters.clip import SIZE, Clip
 from fanfold.strategies.framing import framing
 
 _BYTES = 4
 """Bytes of a token, as `clip_within` reckons; some models have more tokens for the same text."""
+_PART, _LEAST = 16, 2_048
+"""The part of the limit that is shown of a longer output, and the bytes of it that are shown at least."""
 
 
 class ArrivalClip:
@@ -42,9 +46,15 @@ class ArrivalClip:
         return (self._clip or Clip()).within(tokens, density)
 
     def fit(self, view: View, room: int) -> None:
-        """Clip what takes more than about a fifth of what instructions and tools leave of the room."""
+        """Clip what takes more than about a fifth of what instructions and tools leave of the room.
+
+        Clients page through long outputs by themselves, and their instructions and tools leave little room. If as much
+        were shown as the limit, every other request would be reduced, and half of each prompt billed as new.
+        """
         density = min(1.0, view.size / max(1, _BYTES * view.tokens))
-        self._clip = clip_within(int(max(0, room - framing(view)) * density))
+        clip = clip_within(int(max(0, room - framing(view)) * density))
+        shown = min(clip.size, max(_LEAST, clip.size // _PART)) if clip.size < SIZE else None
+        self._clip = replace(clip, shown=shown)
 
     def rest(self) -> None:
         """Leave what arrives as it is."""

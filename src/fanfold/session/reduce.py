@@ -401,15 +401,11 @@ def compact(
 ) -> Generator[Ask, Answer, Outcome]:
     """Reduce because somebody said so, if the view is above its target; `force` reduces in any case.
 
-    What belongs to the `focus` stays as it is, within its share of what can be kept. Strategies keep shares of the
-    window, and in a large one those hold all of a small view. So whoever insists gets what a window would that this
-    view fills.
+    What belongs to the `focus` stays as it is, within its share of what can be kept.
     """
     if focus is not None and not (isinstance(focus, str) and focus.strip()):
         raise BadInput("focus is a text that names what matters, such as 'the parser bug'.")
     view, limits = state.view(), state.limits()
-    if force and view.tokens <= limits.goal:
-        limits = replace(limits, max_input=limits.billed(view.tokens) + 1, trigger=1.0, target=0.5)
     if focus:
         aim = limits.goal if view.tokens > limits.goal else view.tokens // 2
         kept = belonging(view, focus, int(SHARE * max(0, aim - view.held)))
