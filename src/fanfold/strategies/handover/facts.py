@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from fanfold.core.message import Call, Message, Result
+from fanfold.strategies.handover.answering import OpenQuestion, question_in
 from fanfold.strategies.handover.evidence import Ended, ended
 from fanfold.strategies.handover.saying import announces, is_hollow, is_word, reports, sentences, tells
 from fanfold.strategies.handover.tools import Tools, Use
@@ -48,6 +49,8 @@ class Said(msgspec.Struct, frozen=True, gc=False):
     """Whether it says this to the person, and calls nothing."""
     announces: bool = False
     """Whether the first sentence says only what comes next, or that something goes on."""
+    question: OpenQuestion | None = None
+    """What it asks the person, where it then waits for an answer."""
 
 
 class DoneCall(msgspec.Struct, frozen=True, gc=False):
@@ -158,7 +161,14 @@ def _said(entry: str, text: str, *, report: bool, waits: bool = False) -> Said:
         first = f"{first} {pieces.pop(0)}"
     telling = tuple([piece for piece in pieces if tells(piece)][: 24 if report else 4])
     passing = announces(first) or ((waits or is_word(first)) and not reports(first))
-    return Said(entry=entry, first=first, telling=telling, report=report, announces=passing)
+    return Said(
+        entry=entry,
+        first=first,
+        telling=telling,
+        report=report,
+        announces=passing,
+        question=question_in(text) if report else None,
+    )
 
 
 def _leads(first: str, following: str) -> bool:

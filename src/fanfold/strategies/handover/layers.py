@@ -24,7 +24,7 @@ from fanfold.strategies.framing import framing, is_crowded
 from fanfold.strategies.handover.facts import DoneCall
 from fanfold.strategies.handover.first import first_request, request_in
 from fanfold.strategies.handover.names import Known, Sight, names_in, names_shown, ordered, see
-from fanfold.strategies.handover.past import Past, newest_of, past_of
+from fanfold.strategies.handover.past import Past, newest_of, past_of, replies_of
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.seal import sealed, unsealed
 from fanfold.strategies.handover.sections import Story
@@ -348,6 +348,8 @@ def story_of(old: Span, view: View, past: Past) -> Story:
     chapters = past.chapters
     items, cut = newest_of([chapters[row.id] for row in old.rows], _ITEMS)
     sayings = tuple(chain.from_iterable(chapters[row.id].sayings for row in old.rows))
+    entries = frozenset(chain.from_iterable(chapters[row.id].entries for row in old.rows))
+    replies = replies_of(chapters[row.id] for row in view.rows)
     return Story(
         items=items,
         tongue=past.tongue,
@@ -357,6 +359,7 @@ def story_of(old: Span, view: View, past: Past) -> Story:
         root=past.root,
         plain=past.plain,
         sayings=sayings[-_ITEMS:],
+        replies=tuple(one for one in replies if one.asked.entry in entries or one.by in entries),
         cut=cut,
         echoes=past.echoes,
         follows=any(unsealed(row) is not None for row in view.rows[:at]),

@@ -7,7 +7,7 @@ output whose call changed in an earlier row, for what is told of the output is w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, islice
 
 import msgspec
@@ -17,7 +17,7 @@ from fanfold.core.view import Row, View
 from fanfold.strategies.handover.echo import Echoes, ToolWords
 from fanfold.strategies.handover.facts import Asked, DoneCall, Item, Said, read
 from fanfold.strategies.handover.names import words_of
-from fanfold.strategies.handover.sections import Line, sayings
+from fanfold.strategies.handover.sections import Line, ShortAnswer, sayings
 from fanfold.strategies.handover.tongue import Tongue, tongue_of
 from fanfold.strategies.handover.tools import Tools, Use
 from fanfold.text.identifiers import identifiers
@@ -38,7 +38,7 @@ class Chapter(msgspec.Struct, frozen=True):
     entries: tuple[str, ...] = ()
     items: tuple[Item, ...] = ()
     lasting: tuple[Item, ...] = ()
-    """Those of the items that matter however long ago they were: requests and plans."""
+    """Those of the items that matter however long ago they were: requests, questions to the person and plans."""
     standing: tuple[Item, ...] = ()
     """Those that a hand-over may tell however long ago they were: these, what changed files, failures and checks."""
     said: tuple[Said, ...] = ()
@@ -261,13 +261,26 @@ def _read(row: Row, source: Message | tuple[str, ...], view: View, tools: Tools,
 def _lasts(item: Item) -> bool:
     if isinstance(item, DoneCall):
         return bool(item.use.plan) or item.use.task is not None
-    return isinstance(item, Asked)
+    return isinstance(item, Asked) or item.question is not None
 
 
 def _stands(item: Item) -> bool:
     if isinstance(item, DoneCall):
         return bool(item.use.changes or item.ended.check) or item.ended.ok is False or _lasts(item)
-    return isinstance(item, Asked)
+    return _lasts(item)
+
+
+def replies_of(chapters: Iterable[Chapter]) -> Iterator[ShortAnswer]:
+    """The answers that say little without their question: nobody asks again before he has his answer."""
+    said: Said | None = None
+    for item in chain.from_iterable(chapter.lasting for chapter in chapters):
+        if isinstance(item, Said):
+            said = item
+        elif isinstance(item, Asked) and item.words.speaker == "person":
+            asked = said.question.behind(item.words.text) if said and said.question else ""
+            if said and asked:
+                yield ShortAnswer(item, asked, said.entry)
+            said = None
 
 
 def newest_of(chapters: Sequence[Chapter], most: int) -> tuple[tuple[Item, ...], bool]:

@@ -78,7 +78,7 @@ class Line:
         self.slight = slight
         """Whether it says little, and gives way first."""
         self.origin = origin
-        """Where the words come from that it quotes: a tool, or the web."""
+        """Where the words come from that it quotes: a tool, the web, or the agent in a line of the person's."""
 
     @property
     def forms(self) -> Forms:
@@ -103,6 +103,17 @@ class Line:
         """All that it says."""
         brief, full = self._forms or self.forms
         return full or brief
+
+
+class ShortAnswer(msgspec.Struct, frozen=True, gc=False):
+    """A person's answer that says little without its question."""
+
+    asked: Asked
+    """The answer."""
+    question: str
+    """What a reader must know of the question."""
+    by: str
+    """The entry in which it was asked."""
 
 
 class Story(msgspec.Struct, frozen=True, dict=True):
@@ -130,6 +141,8 @@ class Story(msgspec.Struct, frozen=True, dict=True):
     """By which words are found that a tool said first."""
     follows: bool = False
     """Whether another hand-over stands before it, which says what a hand-over is."""
+    replies: tuple[ShortAnswer, ...] = ()
+    """Where a person only answers what the agent had asked; one of both is in the stretch."""
 
     @cached_property
     def asked(self) -> tuple[Asked, ...]:
@@ -532,6 +545,19 @@ def _label(step: DoneCall, story: Story) -> str:
 
 Section = Callable[[Story], Iterator[Line]]
 __all__ = [
-    "Asked", "Line", "Section", "Story", "checks", "done", "failures", "files", "found", "other_outputs", "outputs",
-    "plan", "running", "sayings",
+    "Asked",
+    "Line",
+    "Section",
+    "ShortAnswer",
+    "Story",
+    "checks",
+    "done",
+    "failures",
+    "files",
+    "found",
+    "other_outputs",
+    "outputs",
+    "plan",
+    "running",
+    "sayings",
 ]  # fmt: skip

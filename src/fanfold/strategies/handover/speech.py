@@ -7,7 +7,7 @@ left out. What stays of a message is told as it was said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fanfold.strategies.handover.facts import Asked
@@ -30,21 +30,21 @@ class _Piece(NamedTuple):
 
 
 def speech(
-    persons: Sequence[Asked], later: Sequence[Asked], room: int, measure: Callable[[str], int]
+    persons: Sequence[Asked],
+    later: Sequence[Asked],
+    room: int,
+    measure: Callable[[str], int],
+    answers: Mapping[str, tuple[str, int]] | None = None,
 ) -> tuple[list[Line], list[Line], int]:
-    """What people ruled, what else they said, both in order, and the tokens that it takes."""
+    """What people ruled, what else they said, both in order, and the tokens that it takes.
+
+    `answers` has, by the entry of a short answer, what it is told with (its question), and how much that matters.
+    """
     gone = replaced(tuple([item.words.own for item in (*persons, *later)]))
     found = [
-        _Piece(
-            message=at,
-            text=(text := short(piece.strip(), _LONG)),
-            gap=gap,
-            rank=rank(text),
-            cost=measure(text) + _LINE,
-        )
+        _Piece(message=at, text=text, gap=gap, rank=worth, cost=measure(text) + _LINE)
         for at, item in enumerate(persons)
-        for piece, gap in pieces(item.words.own)
-        if piece.strip() not in gone
+        for text, gap, worth in _pieces(item, gone, (answers or {}).get(item.entry))
     ]
     left, kept = room, set[int]()
     newest = {
@@ -66,6 +66,20 @@ def speech(
             line = Line(_joined(some), "", (item.entry,))
             (rules if all(piece.rank == RULES for piece in some) else others).append(line)
     return rules, others, room - left
+
+
+def _pieces(
+    item: Asked, gone: frozenset[str], answered: tuple[str, int] | None
+) -> Iterator[tuple[str, str, int]]:
+    """What somebody said by sentences, each with what stands behind it and how much it matters; an answer is one."""
+    if answered is not None:
+        question, worth = answered
+        yield f"{item.words.own.strip()} {question}", "", max(rank(item.words.own), worth)
+        return
+    for piece, gap in pieces(item.words.own):
+        if piece.strip() not in gone:
+            text = short(piece.strip(), _LONG)
+            yield text, gap, rank(text)
 
 
 def _joined(some: Sequence[_Piece]) -> str:

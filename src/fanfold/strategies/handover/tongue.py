@@ -56,6 +56,8 @@ class Tongue(msgspec.Struct, frozen=True):
     chars: str
     more: str
     person: str
+    answering: str
+    """Behind an answer: what the agent had asked."""
     replaced: str
 
 
@@ -97,6 +99,7 @@ ENGLISH = Tongue(
     chars="{} characters in all",
     more="… {} earlier left out",
     person="person",
+    answering="(the agent had asked: {})",
     replaced="replaced by a later value",
 )
 JAPANESE = Tongue(
@@ -137,6 +140,7 @@ JAPANESE = Tongue(
     chars="全{}文字",
     more="… ほか{}件は省略",
     person="利用者",
+    answering="（エージェントの質問：{}）",
     replaced="後の値に置き換え",
 )
 _LABEL = pattern(r"[,:(\]]")

@@ -15,7 +15,7 @@ from fanfold.strategies.handover.names import add_folders
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.sections import Line, Story
 from fanfold.strategies.handover.speech import speech
-from fanfold.strategies.handover.talk import replaced, weighty
+from fanfold.strategies.handover.talk import rank, replaced, weighty
 from fanfold.strategies.handover.tongue import cite, closed, quoted
 from fanfold.strategies.handover.words import Words
 from fanfold.text.cutting import clip_text, cut, short
@@ -61,6 +61,10 @@ _ID = 8
 """Characters of an id that tell it from others."""
 _QUOTED, _BEGINNING = 600, 300
 """Characters of a request that is quoted whole, and of the beginning of a longer one."""
+_ASKED = 120
+"""Characters of the question that an old answer belongs to."""
+_ASKING = "agent"
+"""The origin of a line that quotes what the agent asked."""
 
 
 class Room(msgspec.Struct, frozen=True):
@@ -251,9 +255,9 @@ def _mark_echoes(
     for name, line, text in echoes:
         # Who sends one sentence and nothing else has made it his own.
         if alone.get(line.entries[0]) != line.text.strip() or not is_whole(text):
-            other[id(line)] = (
-                None if name == "rules" else Line(text, "", line.entries, slight=line.slight, origin="tool")
-            )
+            origin = _ASKING if line.origin == _ASKING else "tool"
+            marked = Line(text, "", line.entries, slight=line.slight, origin=origin)
+            other[id(line)] = None if name == "rules" else marked
     changed = [(heading, [other.get(id(line), line) for line in lines]) for heading, lines in found]
     kept = ((heading, [line for line in lines if line is not None]) for heading, lines in changed)
     return [(heading, lines) for heading, lines in kept if lines]
@@ -264,7 +268,8 @@ def _speakers(name: str, line: Line) -> str:
     if not line.entries and name not in ("names", "story"):
         return ""  # our own, such as how many were left out
     origin = "tool" if name == "task" else line.origin  # in a request, files and outputs are quoted
-    return _SPEAKERS.get(name, "a") + (origin[:1] if "«" in line.text else "")
+    asked = "a" if line.origin == _ASKING else ""
+    return _SPEAKERS.get(name, "a") + asked + (origin[:1] if "«" in line.text else "")
 
 
 def _add(
@@ -419,7 +424,7 @@ def _add_user(
         return _add_speech(found, persons, story, room, measure)
     gone = replaced(tuple([item.words.own for item in (*persons, *_later(story))]))
     begins = not any(isinstance(item, Asked) and item.words.speaker == "person" for item in story.before)
-    tasks = list(_tasks(persons, gone, story, begins=begins))
+    tasks = list(_tasks(persons, gone, story, begins=begins and bool(persons)))
     if not all_requests:
         tasks = tasks[:1] if begins else []
     tasks = [line for line in tasks if not told or line.text not in told]
@@ -474,7 +479,11 @@ def _add_speech(
         first = [Line(text, "", (persons[0].entry,))] if text else []
         rest = persons[1:]
         taken += sum(measure(line.text) + _LINE for line in first)
-    rules, others, more = speech(rest, _later(story), room.user - taken, measure)
+    answers = {
+        reply.asked.entry: (story.tongue.answering.format(reply.question), rank(reply.question.rstrip("?？")))
+        for reply in story.replies
+    }
+    rules, others, more = speech(rest, _later(story), room.user - taken, measure, answers)
     found += [
         (heading, lines)
         for heading, lines in ((tongue.task, [*first, *others]), (tongue.rules, rules))
@@ -510,7 +519,12 @@ def _fit_tasks(lines: Sequence[Line], room: int, measure: Measure, *, begins: bo
 
 
 def _tasks(persons: Sequence[Asked], gone: frozenset[str], story: Story, *, begins: bool) -> Iterator[Line]:
-    once = {item.words.text: item for item in reversed(persons)}  # the same words again say nothing new
+    replies = {reply.asked.entry: reply for reply in story.replies}
+    # The same words again say nothing new, but for an answer to another question.
+    once: dict[tuple[str, str], Asked] = {}
+    for item in reversed(_with_answers(persons, story)):
+        reply = replies.get(item.entry)
+        once[item.words.text, reply.question if reply else ""] = item
     for at, item in enumerate(reversed(once.values())):
         text = item.words.text
         if at == 0 and begins:
@@ -519,7 +533,19 @@ def _tasks(persons: Sequence[Asked], gone: frozenset[str], story: Story, *, begi
         size = story.tongue.chars.format(f"{len(text):,}")
         whole = text if len(text) <= _QUOTED else f"{_shortened(text, _BEGINNING)} … ({size})"
         brief = weighty(item.words.own, gone) or weighty(item.words.own, gone, 2)
-        yield Line(short(brief, 240) or short(text, 80), whole, (item.entry,), slight=not brief)
+        said = short(brief, 240) or short(text, 80)
+        if reply := replies.get(item.entry):
+            told = story.tongue.answering.format(short(reply.question, _ASKED))
+            whole = f"{whole} {story.tongue.answering.format(reply.question)}"
+            yield Line(f"{said} {told}", whole, (item.entry, reply.by), origin=_ASKING)
+        else:
+            yield Line(said, whole, (item.entry,), slight=not brief)
+
+
+def _with_answers(persons: Sequence[Asked], story: Story) -> list[Asked]:
+    """What people asked in a stretch, and how they answered questions in it, also where the answer stays in view."""
+    known = {item.entry for item in persons}
+    return [*persons, *(reply.asked for reply in story.replies if reply.asked.entry not in known)]
 
 
 def _demands(item: Asked, story: Story) -> Iterator[Line]:
