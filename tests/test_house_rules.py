@@ -5,13 +5,16 @@ from __future__ import annotations
 import ast
 import gc
 import inspect
+import pydoc
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
+from pkgutil import walk_packages
 
 import pytest
 
@@ -350,6 +353,34 @@ def test_all_public_names_are_listed_before_anybody_has_used_them() -> None:
     names, version = done.stdout.splitlines()
     assert {*fanfold.__all__, "loop", "presets", "replay", "__version__"} - set(names.split()) == set()
     assert version == metadata.version("fanfold")
+
+
+def test_completion_offers_what_is_public_and_nothing_else() -> None:
+    """Also after a program has used much of the package."""
+    code = "import fanfold, fanfold.cli; fanfold.open; fanfold.replay; print(*dir(fanfold))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    names = {name for name in done.stdout.split() if not name.startswith("__")}
+    modules = {"asking", "loop", "presets", "replay", "systems", "testing", "transcripts"}
+    assert names - modules == set(fanfold.__all__)
+
+
+def test_help_explains_every_class_of_the_package() -> None:
+    broken = []
+    for value in loaded_classes():
+        try:
+            pydoc.plaintext.document(value)
+        except NameError as error:  # an annotation that only a type checker can read
+            broken.append(f"{value.__module__}.{value.__name__}: {error}")
+    assert broken == []
+
+
+def loaded_classes() -> Iterator[type]:
+    """Every class of the package, but those of modules that need what is not installed here."""
+    for info in walk_packages(fanfold.__path__, "fanfold.", onerror=lambda name: None):
+        if not info.name.endswith("__main__"):
+            with suppress(ImportError):
+                found = vars(import_module(info.name)).values()
+                yield from (one for one in found if inspect.isclass(one) and one.__module__ == info.name)
 
 
 def test_the_signature_of_open_reads_well() -> None:

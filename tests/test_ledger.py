@@ -100,7 +100,7 @@ def test_without_a_price_nothing_is_said_about_dollars() -> None:
         ledger = chat.ledger()
     assert ledger.cost is None
     assert all(line.cost is None for line in ledger.lines)
-    assert str(ledger).startswith("80 tokens in 1 requests, –\n")
+    assert str(ledger).startswith("80 tokens in 1 request, –\n")
 
 
 def test_a_session_that_was_never_billed_has_an_empty_ledger() -> None:

@@ -105,3 +105,21 @@ def test_a_difference_shows_what_came_and_what_went_in_a_notebook():
     tags = read(diff._repr_html_())
     assert "script" not in tags.names
     assert all(id[:8] in tags.words for id in (*diff.gone, *diff.came, *diff.changed))
+
+
+def test_a_difference_says_in_words_what_came():
+    chat = fanfold.open("a", window=9_000)
+    chat.say("Hello")
+    chat.request()
+    entry = chat.say("World")
+    chat.request()
+    assert str(chat.diff(0, 1)) == f"8 → 13 tokens\n+ {entry.id[:8]}  ·  user           5  World"
+
+
+def test_a_past_edit_says_what_it_did_and_what_became_of_it():
+    chat = talk()
+    chat.compact(force=True)
+    (edit,) = chat.edits()
+    assert repr(edit) == f"<PastEdit e1 {edit.says} by auto, stands>"
+    chat.undo(edit.decision.id)
+    assert repr(chat.edits()[0]) == f"<PastEdit e1 {edit.says} by auto, undone>"

@@ -234,4 +234,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE, "__version__"})
+    return sorted({*__all__, *_LATE, "__version__"})

@@ -29,7 +29,7 @@ Run = Callable[..., Ran]
 def run(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
     """Run a command in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    for name in ("FANFOLD_STORE", "FANFOLD_KEY"):
+    for name in ("FANFOLD_STORE", "FANFOLD_TENANT", "FANFOLD_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()

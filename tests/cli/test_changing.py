@@ -21,6 +21,19 @@ def test_pins_and_notes(run: Run, store: str) -> None:
     assert "[note: plan] 1. mend" in run("show", "run").out
 
 
+def test_pins_are_listed_in_words(run: Run, store: str) -> None:
+    assert run("pin", "run").out == "Nothing is pinned.\n"
+    (first,) = (
+        line.split()[0] for line in run("show", "run", "--ids").out.splitlines() if "Find the" in line
+    )
+    run("pin", "run", first)
+    run("pin", "run", "Never touch vendor/.")
+    assert [line.split(maxsplit=2) for line in run("pin", "run").out.splitlines()] == [
+        ["e1", first, "Find the error. Never touch vendor/."],
+        ["e2", "text", "Never touch vendor/."],
+    ]
+
+
 def test_that_a_pinned_entry_is_shortened_is_said(run: Run, shortened: str) -> None:
     ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
     remark = run("pin", "run", ids[2]).out.splitlines()[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unicodedata import east_asian_width
 
 import pytest
 
@@ -18,6 +19,20 @@ def test_the_store_is_found_by_its_usual_name_and_in_the_environment(
     assert run("ls").out == run("ls", "-s", store).out
     monkeypatch.setenv("FANFOLD_STORE", store)
     assert "run " in run("ls").out
+
+
+def test_the_tenant_of_the_settings_is_whose_sessions_are_looked_for(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "fanfold.toml").write_text('store = "sqlite:shop.db"\ntenant = "acme"\n')
+    with fanfold.open("orders", model="gpt-5.2") as chat:
+        chat.say("Hello.")
+    assert "orders" in run("ls").out
+    assert run("show", "orders").code == 0
+    assert "orders" not in run("ls", "--tenant", "default").out
+    monkeypatch.setenv("FANFOLD_TENANT", "other")
+    assert "orders" not in run("ls").out
+    assert run("import", "--help").code == 0
 
 
 def test_a_view_is_shown_with_the_ids_that_other_commands_take(run: Run, store: str) -> None:
@@ -183,6 +198,20 @@ def test_a_view_fits_the_terminal(
     assert len(shown) >= len(whole)
     for line in whole[1:]:
         assert any(cut.split()[:3] == line.split()[:3] for cut in shown), "who speaks and the tokens stay"
+
+
+@pytest.mark.parametrize("said", ["Never delete anything. ", "消してはいけません。"])
+def test_a_view_uses_the_whole_width_of_the_terminal(
+    run: Run, store: str, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    """What was said is cut first, at the edge, and not why a row looks so. A Japanese sign is two wide."""
+    run("note", "run", "why", said * 40, "--store", store)
+    monkeypatch.setattr(views, "terminal_width", lambda: 60)
+    lines = run("show", "run", "--store", store).out.splitlines()
+    (note,) = (line for line in lines if "[note: why]" in line)
+    assert note.endswith(" note"), "the edit that made the row"
+    wide = [sum(1 + (east_asian_width(sign) in "WF") for sign in line) for line in lines[1:]]
+    assert 58 <= max(wide) <= 60
 
 
 def test_a_hand_over_is_printed_as_the_model_reads_it(run: Run, store: str) -> None:

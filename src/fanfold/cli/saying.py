@@ -12,6 +12,8 @@ from typing import Any, Protocol, TypeVar
 import click
 import msgspec
 
+from fanfold.text.lines import columns_of, padded
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 """Every command has it."""
 
@@ -42,12 +44,12 @@ def columns(rows: Sequence[Sequence[Any]], right: Sequence[int] = (), *, wanted:
     in `wanted`, the last one first. The first column always stays.
     """
     cells = [[_cell(value) for value in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)] if cells else []
+    widths = [max(map(columns_of, column)) for column in zip(*cells, strict=True)] if cells else []
     shown = _fitting(widths, [*wanted, *(i for i in range(len(widths)) if i not in wanted)])
     lines = []
     for row in cells:
-        padded = [row[i].rjust(widths[i]) if i in right else row[i].ljust(widths[i]) for i in shown]
-        lines.append("  ".join(padded).rstrip())
+        aligned = [row[i].rjust(widths[i]) if i in right else padded(row[i], widths[i]) for i in shown]
+        lines.append("  ".join(aligned).rstrip())
     left_out = [cells[0][i] for i in range(len(widths)) if i not in shown]
     return "\n".join([*lines, *_say_left_out(left_out)])
 

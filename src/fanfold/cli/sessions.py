@@ -22,12 +22,17 @@ from fanfold.stores.opening import open_store, parse_name
 from fanfold.stores.store import Store
 from fanfold.strategies.auto import auto
 
-DEFAULT = "sqlite:agent.db"
+DEFAULT, DEFAULT_TENANT = "sqlite:agent.db", "default"
 
 
 def default_store() -> str:
     """The store of fanfold.toml, else the usual one."""
     return str(with_settings({}).get("store", DEFAULT))
+
+
+def default_tenant() -> str:
+    """The tenant of the environment or fanfold.toml, else the usual one."""
+    return str(with_settings({}).get("tenant", DEFAULT_TENANT))
 
 
 class Sessions(StoredSessions):
@@ -79,7 +84,11 @@ store_option = click.option(
     help="sqlite:FILE or postgresql://…; also from FANFOLD_STORE or fanfold.toml.",
 )
 tenant_option = click.option(
-    "--tenant", default="default", show_default=True, is_eager=True, help="Whose sessions."
+    "--tenant",
+    default=default_tenant,
+    show_default=DEFAULT_TENANT,
+    is_eager=True,
+    help="Whose sessions; also from FANFOLD_TENANT or fanfold.toml.",
 )
 session_argument = click.argument("session", shell_complete=session_names)
 model_option = click.option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 from shlex import quote
 from typing import Any
 
@@ -15,7 +16,7 @@ from fanfold.session.fit import Fitted
 from fanfold.session.look import Why
 from fanfold.session.session import Session
 from fanfold.session.stored import describe
-from fanfold.text.lines import lines_within
+from fanfold.text.lines import cut_to, lines_within
 
 _ID = 8
 """So many characters of an id people need."""
@@ -34,10 +35,10 @@ def printed(view: View, *, ids: bool = False) -> str:
     return "\n".join([*heads, *(f"{front}{row}" for front, row in zip(fronts, rows, strict=True))])
 
 
-def lines_of(view: View) -> list[str]:
-    """The printed line of every row."""
-    lines = str(view).splitlines()
-    return lines[len(lines) - len(view.rows) :]
+def within_terminal(lines: Iterable[str]) -> list[str]:
+    """Lines no wider than the terminal."""
+    width = terminal_width()
+    return list(lines) if width is None else [cut_to(line, width) for line in lines]
 
 
 def how_to_bring_back(chat: Session, found: Why) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, get_args
+from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
 import msgspec
 
@@ -20,11 +20,9 @@ from fanfold.core.errors import BadSetting, unknown
 from fanfold.core.plan import Strategy, name_of
 from fanfold.outputs.filters import Filter
 from fanfold.strategies.fallbacks import FALLBACKS
+from fanfold.systems.presets import Preset
 from fanfold.text.plain import copy_plain, plain_text
 from fanfold.tokens.meter import Meter
-
-if TYPE_CHECKING:
-    from fanfold.systems.presets import Preset
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -118,7 +118,8 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         price = "–" if self.cost is None else f"${self.cost:,.2f}"
-        head = f"{self.usage.total:,} tokens in {self.requests} requests, {price}"
+        requests = f"{self.requests:,} request{'s' * (self.requests != 1)}"
+        head = f"{self.usage.total:,} tokens in {requests}, {price}"
         return "\n".join([head, *(_line(line) for line in self.lines[:10])])
 
 

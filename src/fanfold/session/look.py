@@ -173,25 +173,22 @@ class Diff(msgspec.Struct, frozen=True):
     changed: tuple[str, ...]
     before: int
     after: int
+    lines: tuple[str, ...] = ()
+    """The same in words: `-`, `+` or `~`, the id, and how the row begins."""
 
     def __str__(self) -> str:
-        return "\n".join([self._tokens, *self._rows])
+        return "\n".join([self._tokens, *self.lines])
 
     def __repr__(self) -> str:
         counts = f"+{len(self.came)} -{len(self.gone)} ~{len(self.changed)}"
         return f"<Diff {counts} rows, {self._tokens}>"
 
     def _repr_html_(self) -> str:
-        return lines_table(self._tokens, self._rows)
+        return lines_table(self._tokens, self.lines)
 
     @property
     def _tokens(self) -> str:
         return f"{self.before:,} → {self.after:,} tokens"
-
-    @property
-    def _rows(self) -> list[str]:
-        signs = (("-", self.gone), ("+", self.came), ("~", self.changed))
-        return [f"{sign} {id[:8]}" for sign, ids in signs for id in ids]
 
 
 def why(state: State, name: str) -> Why:
@@ -331,7 +328,11 @@ def sent_view(state: State, number: int) -> tuple[Sent, View]:
 def diff(state: State, a: int, b: int) -> Diff:
     """What changed between two requests."""
     state.read_whole()
-    return compare(sent_view(state, a)[1], sent_view(state, b)[1])
+    first, second = sent_view(state, a)[1], sent_view(state, b)[1]
+    found = compare(first, second)
+    rows = (("-", first, found.gone), ("+", second, found.came), ("~", second, found.changed))
+    lines = (f"{sign} {id[:8]:<8}{view.row(id)}" for sign, view, ids in rows for id in ids)
+    return msgspec.structs.replace(found, lines=tuple(lines))
 
 
 def compare(one: View, other: View) -> Diff:

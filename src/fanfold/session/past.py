@@ -65,6 +65,9 @@ class PastEdit(msgspec.Struct, frozen=True, kw_only=True):
     again: str | None = None
     """The edit in whose words it was made again, because a person brought some of what that hid back."""
 
+    def __repr__(self) -> str:
+        return f"<PastEdit {self.decision.id} {self.says} by {self.decision.why or self.decision.by}, {self.fate}>"
+
 
 class SentBody(msgspec.Struct, frozen=True, kw_only=True):
     """The body of a request, written again from the log."""

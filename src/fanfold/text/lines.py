@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
+from unicodedata import combining, east_asian_width
 
 _WIDTH, _LEAST = 48, 16
 """An excerpt has so many characters at most; on a narrow terminal, at least."""
@@ -19,15 +22,16 @@ class RowLine(NamedTuple):
     reason: str
 
     def __str__(self) -> str:
-        return f"{self._head}  {self.excerpt:<{_WIDTH}}  {self.reason}".rstrip()
+        return f"{self.head}  {self.excerpt:<{_WIDTH}}  {self.reason}".rstrip()
 
     def within(self, excerpt: int, reason: int) -> str:
-        """The same with at most so many characters for what was said, and for why it looks so."""
-        said, why = one_line(self.excerpt, excerpt), one_line(self.reason, reason) if reason else ""
-        return f"{self._head}  {said:<{excerpt}}  {why}".rstrip()
+        """The same with at most so many columns of a terminal for what was said, and for why it looks so."""
+        said = cut_to(self.excerpt, excerpt)
+        return f"{self.head}  {padded(said, excerpt)}  {cut_to(self.reason, reason)}".rstrip()
 
     @property
-    def _head(self) -> str:
+    def head(self) -> str:
+        """Its sign, who speaks, and its tokens."""
         return f"  {self.sign}  {self.role:<9} {self.tokens:>6,}"
 
     def marked(self, pinned: bool) -> RowLine:
@@ -38,12 +42,31 @@ class RowLine(NamedTuple):
 
 
 def lines_within(lines: Sequence[RowLine], width: int) -> list[str]:
-    """Rows as lines of at most so many characters: what was said is cut first, then why the rows look so."""
-    heads = max((len(line.within(0, 0)) for line in lines), default=0)
-    room = width - heads - 4
-    reason = min(max((len(line.reason) for line in lines), default=0), room - _LEAST)
+    """Rows as lines of at most so many columns: what was said is cut first, then why the rows look so."""
+    room = width - max((len(line.head) for line in lines), default=0) - 4
+    reason = min(max((columns_of(line.reason) for line in lines), default=0), room - _LEAST)
     excerpt = min(_WIDTH, room - reason)
     return [line.within(excerpt, reason) for line in lines]
+
+
+def cut_to(text: str, room: int) -> str:
+    """As much of a text as so many columns have room for."""
+    if columns_of(text) <= room:
+        return text
+    ends = list(accumulate(columns_of(sign) for sign in text))
+    return text[: bisect_right(ends, room - 2)] + " …"
+
+
+def columns_of(text: str) -> int:
+    """How many columns of a terminal a text takes: Chinese and Japanese signs take two, accents none."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(sign) else 1 + (east_asian_width(sign) in "WF") for sign in text)
+
+
+def padded(text: str, width: int) -> str:
+    """A text with as many spaces behind it as it takes to be so many columns wide."""
+    return text + " " * (width - columns_of(text))
 
 
 def excerpt_of(words: Sequence[str], calls: Sequence[str]) -> str:
@@ -71,4 +94,4 @@ def view_line(title: str, tip: str | None, fill: str, edits: int) -> str:
 def one_line(text: str, room: int) -> str:
     """A text on one line of at most `room` characters."""
     flat = " ".join(text[:400].split()).encode("utf-8", "replace").decode()
-    return flat if len(flat) <= room else flat[: room - 2] + " …"
+    return flat if len(flat) <= room else flat[: max(room - 2, 0)] + " …"

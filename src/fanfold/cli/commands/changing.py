@@ -13,7 +13,7 @@ import fanfold
 from fanfold.cli.completing import edit_ids, row_ids
 from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
-from fanfold.cli.views import command_on, how_to_bring_back
+from fanfold.cli.views import command_on, how_to_bring_back, within_terminal
 from fanfold.core.edit import Decision, Pin, Undo, covers_of
 from fanfold.core.errors import FanfoldError, NotFound
 from fanfold.core.view import View
@@ -174,8 +174,8 @@ def pin(chat: fanfold.Session, what: str | None, as_json: bool) -> None:
     """
     if what is None:
         pins = chat.pins()
-        lines = [f"{id}  {edit.entry[:12] if edit.entry else edit.text}" for id, edit in pins.items()]
-        say(pins, "\n".join(lines) or "Nothing is pinned.", as_json)
+        lines = [f"{id}  {_pinned_in_words(chat.view(), edit)}" for id, edit in pins.items()]
+        say(pins, "\n".join(within_terminal(lines)) or "Nothing is pinned.", as_json)
         return
     logger = getLogger("fanfold")
     logger.disabled = True  # what it warns of is said below, with the command that helps
@@ -183,6 +183,14 @@ def pin(chat: fanfold.Session, what: str | None, as_json: bool) -> None:
         _change(chat, lambda: (chat.pin(what),), as_json, _pinned_short)
     finally:
         logger.disabled = False
+
+
+def _pinned_in_words(view: View, pin: Pin) -> str:
+    """The text that is pinned, or the id of the message and how it begins."""
+    if pin.entry is None:
+        return f"{'text':<8}  {pin.text}"
+    row = view.row(pin.entry)
+    return f"{pin.entry[:8]:<8}  {row.line.excerpt if row else ''}".rstrip()
 
 
 @click.command

@@ -5,14 +5,19 @@ from __future__ import annotations
 import click
 
 from fanfold.cli.saying import as_json, say
-from fanfold.cli.sessions import default_store, existing_store
+from fanfold.cli.sessions import default_store, default_tenant, existing_store
 from fanfold.stores.opening import open_store
 
 
 @click.command
 @click.argument("store", envvar="FANFOLD_STORE", default=default_store)
 @click.option("--write", is_flag=True, help="Offer changes too: undo, pin, note, fold, rewind, fork, erase.")
-@click.option("--tenant", "tenants", multiple=True, help="Whose sessions; by default those of `default`.")
+@click.option(
+    "--tenant",
+    "tenants",
+    multiple=True,
+    help="Whose sessions; by default that of the settings, else `default`.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; this machine only.")
 @click.option("--port", type=int, default=4142, show_default=True, help="0 chooses a free one.")
 @click.option("--browse", is_flag=True, help="Open the page in the browser.")
@@ -32,7 +37,9 @@ def inspect(
     from fanfold.inspector.serve import address, listen, make_server
 
     kept, token = open_store(existing_store(store, "after `inspect`")), new_token()
-    shown = Inspector(kept, {token: tenants or ("default",)}, write=write, title=store.rpartition("/")[2])
+    shown = Inspector(
+        kept, {token: tenants or (default_tenant(),)}, write=write, title=store.rpartition("/")[2]
+    )
     server = make_server(shown)
     with listen(host, port) as bound:
         url = address(bound, token)

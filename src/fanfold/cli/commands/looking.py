@@ -12,7 +12,7 @@ import fanfold
 from fanfold.cli.completing import row_or_edit_ids
 from fanfold.cli.saying import columns, many, say
 from fanfold.cli.sessions import Sessions, on_session, on_store
-from fanfold.cli.views import how_to_bring_back, lines_of, printed
+from fanfold.cli.views import how_to_bring_back, printed, within_terminal
 from fanfold.session.look import Why
 from fanfold.session.stored import describe, without_any_room
 from fanfold.stores.summary import Summary
@@ -137,14 +137,7 @@ def diff(chat: fanfold.Session, first: int, second: int, as_json: bool) -> None:
     Example: fanfold diff run-42 -2 -1
     """
     found = chat.diff(first, second)
-    one, other = (
-        {row.id: line for row, line in zip(view.rows, lines_of(view), strict=True)}
-        for view in (chat.sent(first)[1], chat.sent(second)[1])
-    )
-    lines = [f"{found.before:,} → {found.after:,} tokens"]
-    lines += [f"- {one[id]}" for id in found.gone] + [f"+ {other[id]}" for id in found.came]
-    lines += [f"~ {other[id]}" for id in found.changed]
-    say(found, "\n".join(lines), as_json)
+    say(found, "\n".join(within_terminal(str(found).splitlines())), as_json)
 
 
 @click.command
