@@ -66,7 +66,7 @@ bench: .venv/.test ## every figure as a ratio, measured side by side [MESSAGES=2
 	@.venv/bin/python bench/gateway.py growth $(REQUESTS)
 	@.venv/bin/python bench/inspector.py
 
-bench-all: .venv/.test ## every bench, written to docs/bench.md with machine and date [ONLY="speed stores"]
+bench-all: .venv/.test ## every bench, written to docs/bench.md with machine and date [ONLY="speed stores", ONLY=missing]
 	@.venv/bin/python scripts/bench_all.py $(ONLY)
 
 bench-peers: .venv/.test ## fanfold and its peers on your conversations: DATA="folder …" [WINDOW=32k]

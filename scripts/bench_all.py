@@ -2,8 +2,10 @@
 
     python scripts/bench_all.py              all of them (an hour on two cores)
     python scripts/bench_all.py speed stores these only; the others stay on the page as they were
+    python scripts/bench_all.py missing      those that are not on the page yet, or failed
 
-A bench that fails is named on the page and in the exit code; what it printed stands there too.
+The page is written after each bench, so nothing is lost if you stop in between. A bench that fails is named on the page
+and in the exit code; what it printed stands there too.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +27,7 @@ OPENING = """\
 # Figures you can check
 
 What fanfold costs in time and memory, as ratios measured side by side in one run, so they hold on any machine. Each
-block is what the command above it printed; `make bench-all` writes this page anew. Cost, memory and recall beside
+block is what the command in its first line printed; `make bench-all` writes this page. Cost, memory and recall beside
 other tools are on [replay](replay.md#peers-in-the-same-run), frameworks' own managers on
 [integrations](integrations.md).
 """
@@ -60,6 +63,9 @@ BENCHES = (
     Bench("postgres", "bench/postgres.py", "Postgres: queries of an opening, and many sessions at once."),
     Bench("gateway", "bench/gateway.py", "The gateway, beside a bare pass-through on the same stack."),
     Bench(
+        "growth", "bench/gateway.py growth", "Whether the gateway's memory grows with the number of requests."
+    ),
+    Bench(
         "inspector", "bench/inspector.py", "The inspector in a browser: much of everything, beside a little."
     ),
     Bench("integrations", "-m bench.integrations", "fanfold in frameworks, beside their own managers."),
@@ -68,20 +74,26 @@ BENCHES = (
 
 def main(wanted: list[str]) -> int:
     """Run the benches named, or all, and write the page after each; how many failed is the exit code."""
-    if unknown := sorted(set(wanted) - {bench.name for bench in BENCHES}):
-        sys.exit(f"There is no bench {', '.join(unknown)}; there are {', '.join(b.name for b in BENCHES)}.")
     sections = read_sections(PAGE.read_text(encoding="utf-8") if PAGE.exists() else "")
     failed = 0
-    for bench in BENCHES:
-        if not wanted or bench.name in wanted:
-            print(f"{bench.name}: {bench.command}", flush=True)
-            measured = machine()
-            code, printed = run(bench)
-            failed += code != 0
-            sections[bench.name] = write_section(bench, measured, code, printed)
-            PAGE.write_text(write_page(sections), encoding="utf-8")
+    for bench in benches_named(wanted, sections):
+        print(f"{bench.name}: {bench.command}", flush=True)
+        measured = machine()
+        code, printed = run(bench)
+        failed += code != 0
+        sections[bench.name] = write_section(bench, measured, code, printed)
+        PAGE.write_text(write_page(sections), encoding="utf-8")
     print(PAGE.relative_to(ROOT))
     return failed
+
+
+def benches_named(wanted: list[str], sections: Mapping[str, str]) -> list[Bench]:
+    """The benches with these names, or all; `missing` stands for those that the page lacks, or that failed."""
+    if unknown := sorted(set(wanted) - {"missing", *(bench.name for bench in BENCHES)}):
+        sys.exit(f"There is no bench {', '.join(unknown)}; there are {', '.join(b.name for b in BENCHES)}.")
+    good = {name for name, section in sections.items() if "\nIt failed (exit " not in section}
+    missing = {bench.name for bench in BENCHES} - good if "missing" in wanted else set()
+    return [bench for bench in BENCHES if not wanted or bench.name in missing.union(wanted)]
 
 
 def run(bench: Bench) -> tuple[int, str]:

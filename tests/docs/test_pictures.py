@@ -50,3 +50,17 @@ def test_a_bench_that_failed_is_told_on_the_page() -> None:
 def test_an_unknown_bench_is_named() -> None:
     with pytest.raises(SystemExit, match="There is no bench nothing; there are speed, session"):
         bench_all.main(["nothing"])
+
+
+def test_the_benches_that_are_missing_or_failed_can_be_run_alone() -> None:
+    first, second, third = bench_all.BENCHES[:3]
+    page = bench_all.write_page(
+        {
+            first.name: bench_all.write_section(first, "Measured now.", 0, "1.0 ×"),
+            second.name: bench_all.write_section(second, "Measured now.", 1, "boom"),
+        }
+    )
+    missing = bench_all.benches_named(["missing"], bench_all.read_sections(page))
+    assert [bench.name for bench in missing] == [bench.name for bench in bench_all.BENCHES if bench != first]
+    assert bench_all.benches_named([third.name], {}) == [third]
+    assert bench_all.benches_named([], bench_all.read_sections(page)) == list(bench_all.BENCHES)

@@ -140,9 +140,15 @@ def test_a_wait_that_is_broken_off_leaves_the_lock_to_who_has_it() -> None:
     there.wait()
     me = threading.get_ident()
     timer = threading.Timer(0.05, lambda: signal.pthread_kill(me, signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        lock.take()
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # started with `&`, we would ignore it for ever
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            lock.take()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert not is_free(lock)
     done.set()
     other.join()
