@@ -29,6 +29,14 @@ def test_transcripts_of_other_tools_are_imported(run: Run, tmp_path: Path) -> No
     assert run("grep", "talk", "ERROR").out == "o1:7:line 7: ERROR\n"
 
 
+def test_an_imported_conversation_has_no_room_and_no_bill_yet(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.jsonl").write_text('{"role": "user", "content": "Hello"}\n')
+    assert run("import", "talk.jsonl").code == 0
+    (told,) = json.loads(run("ls", "--json").out)
+    assert (told["messages"], told["requests"], told["tokens"], told["room"]) == (1, 0, 0, 0)
+    assert run("stats", "--cost", "talk").out == "No request went out yet.\n"
+
+
 def test_a_sealed_store_is_read_with_the_key_from_the_environment(
     run: Run, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

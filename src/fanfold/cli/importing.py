@@ -16,7 +16,8 @@ from fanfold.cli.sessions import message_count
 from fanfold.cli.sources import bytes_of, request_of
 from fanfold.core.errors import BadInput, FanfoldError
 from fanfold.session.open import open_aside
-from fanfold.session.stored import ANY_WINDOW, StoredSessions
+from fanfold.session.stored import StoredSessions
+from fanfold.session.summarize import ANY_WINDOW
 from fanfold.stores.opening import open_store
 from fanfold.stores.store import Store, records_of
 from fanfold.tokens.models import lookup

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from fanfold.session.preview import Preview
-from fanfold.session.stored import ANY_WINDOW
+from fanfold.session.summarize import ANY_WINDOW
 
 
 def describe_preview(told: Preview, *, live: bool = True) -> dict[str, Any]:

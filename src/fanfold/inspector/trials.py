@@ -25,7 +25,8 @@ from fanfold.inspector.desk import Seat
 from fanfold.inspector.inquiry import Inquiry
 from fanfold.inspector.trial_process import TrialQuestion, TriedPolicy
 from fanfold.replay.policy import policy
-from fanfold.session.stored import ANY_WINDOW, count_erasures, opening_of, whole_history
+from fanfold.session.stored import count_erasures, opening_of, whole_history
+from fanfold.session.summarize import ANY_WINDOW
 from fanfold.stores.locks import ThreadLock
 from fanfold.tokens.models import lookup
 from fanfold.transcripts import Conversation

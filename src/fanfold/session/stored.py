@@ -25,14 +25,11 @@ from fanfold.session.preview import last_reply
 from fanfold.session.reduce import pressure
 from fanfold.session.session import Session, Verbs
 from fanfold.session.state import tool_names
-from fanfold.session.summarize import summarize
+from fanfold.session.summarize import ANY_WINDOW, summarize
 from fanfold.stores.store import Store, Tenant
 from fanfold.stores.summary import Summary
 from fanfold.tokens.models import lookup
 from fanfold.tokens.pressure import Pressure
-
-ANY_WINDOW = 1 << 40
-"""Where no limit is known, nothing is reduced."""
 
 
 class StoredSessions:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from fanfold.session.state import State
 
+ANY_WINDOW = 1 << 40
+"""Where no limit is known, nothing is reduced."""
+
 
 def summarize(state: State) -> Summary:
     """A session as it stands now."""
@@ -33,7 +36,7 @@ def summarize(state: State) -> Summary:
         requests=log.requests,
         edits=log.edits,
         tokens=limits.billed(last.tokens) if last is not None else 0,
-        room=limits.limit,
+        room=limits.limit if limits.limit < ANY_WINDOW // 2 else 0,
         prompt=totals.prompt,
         cached=totals.cached,
         output=totals.output,

@@ -13,7 +13,8 @@ import msgspec
 from fanfold.dialects.registry import DialectName
 from fanfold.session.importing import import_session
 from fanfold.session.open import open_aside
-from fanfold.session.stored import ANY_WINDOW, as_request_without_edits
+from fanfold.session.stored import as_request_without_edits
+from fanfold.session.summarize import ANY_WINDOW
 from fanfold.stores.memory import Memory
 from fanfold.transcripts.conversation import Conversation, Teller
 from fanfold.transcripts.recording import Recording

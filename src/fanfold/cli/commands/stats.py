@@ -64,6 +64,8 @@ def stats(
 
 def cost_text(ledger: fanfold.Ledger) -> str:
     """What a session has cost, for people: its ten most expensive things, and what eliding them would have spared."""
+    if not ledger.requests and not ledger.unbilled:
+        return "No request went out yet."
     if not ledger.requests:
         return f"No request of this session was billed ({many(ledger.unbilled, 'request')} without a bill)."
     rows: list[tuple[object, ...]] = [("tokens", "cost", "requests", "spare", "kind", "id", "what")]
