@@ -403,3 +403,28 @@ def test_what_a_method_of_a_strategy_did_is_shown_under_the_name_of_the_strategy
     chat.say("Go on.")
     chat.request()
     assert {edit.decision.why for edit in chat.edits()} == {"AtMost"}
+
+
+def test_a_small_view_that_is_reduced_by_force_is_asked_about_in_one_piece() -> None:
+    """Strategies are told of a window that it fills; the model that is asked has the true one."""
+    asked = list[int]()
+
+    def minutes(view: View, budget: Budget) -> Plan:
+        old = view.oldest(leaving=10)
+        text = yield from ask(old.messages, "Write minutes.")
+        yield Fold(old.covers, text)
+
+    def secretary(question: Ask) -> str:
+        asked.append(len(question.messages))
+        return "It rains."
+
+    chat = opened(30_000, strategy=minutes, summarizer=secretary)
+    tell(chat, *(body(long(f"message {n}", 20)) for n in range(20) for body in (asks, says)))
+    assert chat.compact(force=True).status == "reduced"
+    assert len(asked) == 1
+
+
+def test_a_plan_that_only_makes_a_note_may_make_a_small_view_larger_by_force_too() -> None:
+    chat = opened(30_000, strategy=lambda view, budget: [Note("told", "One message.")])
+    tell(chat, asks(long("one", 20)), says(long("two", 20)))
+    assert [one.id for one in chat.compact(force=True).decisions] == ["e1"]

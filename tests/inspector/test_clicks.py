@@ -330,9 +330,9 @@ def test_what_was_done_is_taken_back_in_its_own_tenant() -> None:
         seen.wait_until(lambda: bool(sight.evaluate("() => Boolean(window.letGo)")))
         sight.get_by_label("Tenant").select_option("b")
         sight.get_by_role("heading", name="session").first.wait_for()
-        sight.evaluate("() => { const go = window.letGo; window.letGo = null; go(); }")
-        seen.wait_until(lambda: bool(sight.evaluate("() => Boolean(window.letGo)")))
-        sight.evaluate("() => window.letGo()")
+        for _ in ("the shortened output", "what shortened it again", "the fold"):
+            seen.wait_until(lambda: bool(sight.evaluate("() => Boolean(window.letGo)")))
+            sight.evaluate("() => { const go = window.letGo; window.letGo = null; go(); }")
         seen.wait_until(lambda: [(past.decision.id, past.fate) for past in one.edits()] == before)
         assert two.view().version == kept
         assert seen.complaints == []
