@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, settings
 
 from fanfold import models
 
-os.environ.setdefault("SSL_CERT_FILE", str(Path(__file__).with_name("nobody.pem")))
-"""Whom clients trust, here and in processes that tests start: nobody on loopback shows a certificate, and to read
-those of the machine takes each client longer than most tests take."""
+os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("nobody.pem"))
+"""Whom clients trust, here and in processes that tests start, whatever the machine says: nobody on loopback shows a
+certificate, and to read those of the machine takes each client longer than most tests take."""
 
 THOROUGH = os.environ.get("FANFOLD_THOROUGH") == "1"
 _CALM = {"deadline": None, "suppress_health_check": list(HealthCheck), "database": None}

@@ -6,7 +6,8 @@ import pytest
 
 from fanfold.testing.provider import Provider, Turn
 from tests.gateway.gate import Gate
-from tests.provider.test_sdks import THOUGHT, both_ways, each_long_loop
+from tests.provider.test_sdks import LONG_LOOPS, THOUGHT
+from tests.turns import in_turn
 
 LINES = 120
 SIZES = [pytest.param(36, 24_000, id="24k"), pytest.param(60, 32_000, id="32k", marks=pytest.mark.slow)]
@@ -41,8 +42,7 @@ def run(loop, gate, stream, steps):
 
 
 @pytest.mark.parametrize(("steps", "window"), SIZES)
-@each_long_loop
-@both_ways
+@in_turn("loop", LONG_LOOPS, "stream", [False, True])
 def test_many_steps_run_in_a_small_window(loop, stream, steps, window):
     with Provider(script(steps), window=window) as provider, Gate(provider.url, window=window) as gate:
         assert run(loop, gate, stream, steps) == "Found it."

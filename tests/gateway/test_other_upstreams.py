@@ -8,7 +8,8 @@ from fanfold.gateway.settings import ServeSettings, check_settings
 from fanfold.testing.provider import Fail, Provider, Turn
 from tests.gateway.gate import Gate
 from tests.gateway.test_loops import outputs
-from tests.provider.test_sdks import Anthropic, Chat, Gemini, Unconverted, both_ways
+from tests.provider.test_sdks import Anthropic, Chat, Gemini, Unconverted
+from tests.turns import in_turn
 
 
 class PlainMessages(Anthropic):
@@ -79,9 +80,9 @@ def elsewhere(provider, to, **settings):
     return Gate(None, upstreams=upstreams, models={"*": WANTED[to]}, window=24_000, **settings)
 
 
-@each_pair
-@both_ways
-def test_a_loop_runs_at_a_provider_of_another_dialect(loop, to, stream):
+@in_turn("pair", PAIRS, "stream", [False, True])
+def test_a_loop_runs_at_a_provider_of_another_dialect(pair, stream):
+    loop, to = pair
     with Provider(script) as provider, elsewhere(provider, to) as gate:
         talk, texts = loop(gate), outputs()
         for _ in range(STEPS + 1):

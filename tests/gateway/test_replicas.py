@@ -16,7 +16,8 @@ from tests.gateway.gate import Gate
 from tests.gateway.test_erased import TOOL
 from tests.gateway.test_recall import OUTPUT as LONG
 from tests.gateway.test_recall import STEPS, names_in, script
-from tests.provider.test_sdks import FUNCTION, Chat, Responses, each_long_loop
+from tests.provider.test_sdks import FUNCTION, LONG_LOOPS, Chat, Responses
+from tests.turns import in_turn
 
 WINDOW = 32_000
 ROLES = ("user", "assistant", "user")
@@ -78,8 +79,7 @@ class Pair:
         return self.gates[0].gateway.conversations.pool.store.sessions("default")
 
 
-@each_long_loop
-@pytest.mark.parametrize("mixed", [False, True], ids=["alone", "mixed"])
+@in_turn("loop", LONG_LOOPS, "mixed", [False, True])
 def test_a_round_hidden_by_one_replica_is_put_back_by_the_other(loop, mixed, database):
     with Provider(script(mixed), window=WINDOW) as provider, Pair(provider, database) as pair:
         text, talk = pair.run(loop, stream=True)

@@ -250,9 +250,8 @@ def _joined(chunks):
 
 
 LOOPS = [Chat, Responses, Anthropic, Gemini]
-each_long_loop = pytest.mark.parametrize(
-    "loop", [Chat, Unconverted, Anthropic, Gemini], ids=lambda loop: loop.__name__
-)
+LONG_LOOPS = [Chat, Unconverted, Anthropic, Gemini]
+each_long_loop = pytest.mark.parametrize("loop", LONG_LOOPS, ids=lambda loop: loop.__name__)
 each_loop = pytest.mark.parametrize("loop", LOOPS, ids=lambda loop: loop.__name__)
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 
