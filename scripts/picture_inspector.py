@@ -2,8 +2,9 @@
 
     python scripts/picture_inspector.py [FOLDER]
 
-A digest of the words on each screen stands beside the pictures, in seen.json: by that a test knows when they are stale.
-Where there is no browser, it says so and writes nothing.
+A digest of the words on each screen and of the style sheet stands beside the pictures, in seen.json: by that a test
+knows when they are stale, and a picture that is not stays as it is. Of health, where figures differ each time, it is a
+digest of the script. Where there is no browser, it says so and writes nothing.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ SYSTEM = "You fix bugs in a small shop, written in Python. Run the tests after e
 TASK = """Invoices of three lines are one cent short. Find out why and fix it.
 Amounts are Decimal everywhere. Never touch the folder vendor/."""
 BEGUN = 1_790_000_000.0
+BUNDLE = ROOT / "src" / "fanfold" / "inspector" / "bundle"
 
 
 @contextmanager
@@ -88,31 +90,50 @@ def served(folder: Path) -> Iterator[InspectorServer]:
         store.close()
 
 
+class Seen:
+    """What stands on the pictures of a folder, by their names, in short."""
+
+    def __init__(self, folder: Path) -> None:
+        self._place = folder / "seen.json"
+        self._before = json.loads(self._place.read_text("utf-8")) if self._place.exists() else {}
+        self._now: dict[str, str] = {}
+        self._style = (BUNDLE / "style.css").read_text("utf-8")
+
+    def is_new(self, picture: Path, words: str) -> bool:
+        """Note the words on a picture: whether it has to be taken."""
+        self._now[picture.stem] = hashlib.sha256(f"{words}\n{self._style}".encode()).hexdigest()[:16]
+        return not picture.exists() or self._now[picture.stem] != self._before.get(picture.stem)
+
+    def write(self) -> None:
+        """Keep it for the next time."""
+        self._place.write_text(json.dumps(self._now, indent=1) + "\n", encoding="utf-8")
+
+
 class Noted:
     """A page that notes what stands on it whenever a picture of it is taken."""
 
-    def __init__(self, page: Any) -> None:
+    def __init__(self, page: Any, seen: Seen) -> None:
         self._page = page
-        self.seen: dict[str, str] = {}
+        self._seen = seen
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._page, name)
 
     def screenshot(self, path: Path) -> None:
-        """Take a picture, and keep a digest of the words in it."""
-        self._page.screenshot(path=path)
-        words = " ".join(self._page.inner_text("body").split())
-        self.seen[path.stem] = hashlib.sha256(words.encode()).hexdigest()[:16]
+        """Take a picture, if there is none with these words."""
+        if self._seen.is_new(path, " ".join(self._page.inner_text("body").split())):
+            self._page.screenshot(path=path)
 
 
 def shoot(page: Any, folder: Path, settle: Callable[[], None]) -> None:
     """Every screen, once, when it has got what it asked for."""
 
-    def go(place: str, name: str) -> None:
+    def go(place: str, name: str = "") -> None:
         page.evaluate(f"location.hash = '#/{place}'")
         page.wait_for_timeout(500)  # until bars have grown
         settle()
-        page.screenshot(path=folder / f"{name}.png")
+        if name:
+            page.screenshot(path=folder / f"{name}.png")
 
     go("", "sessions")
     go("s/fix-rounding/now", "now")
@@ -129,7 +150,7 @@ def shoot(page: Any, folder: Path, settle: Callable[[], None]) -> None:
     go("s/fix-rounding/request/30", "request")
     go("s/fix-rounding/time/30", "time-line")
     go("s/fix-rounding/outputs/o3", "outputs")
-    go("s/fix-rounding/try", "try")
+    go("s/fix-rounding/try")
     page.get_by_label("Window, in tokens").fill("12000")
     page.get_by_role("button", name="Try it").click()
     page.get_by_text("Tokens of every request").wait_for(timeout=120_000)
@@ -158,18 +179,19 @@ def main(folder: Path, **options: Any) -> None:
         print("no browser here: the pictures of the inspector stay as they are", file=sys.stderr)
         return
     folder.mkdir(parents=True, exist_ok=True)
+    seen = Seen(folder)
     look = {"viewport": {"width": 1_280, "height": 860}, "locale": "en-US", "timezone_id": "UTC", **options}
     with (
         tempfile.TemporaryDirectory() as place,
         served(Path(place)) as window,
-        opened(window.url, **look) as seen,
+        opened(window.url, **look) as sight,
     ):
-        seen.page.get_by_role("heading", name="sessions").wait_for()
-        page = Noted(seen.page)
-        shoot(page, folder, seen.settle)
-        assert seen.complaints == [], seen.complaints
-    (folder / "seen.json").write_text(json.dumps(page.seen, indent=1) + "\n", encoding="utf-8")
-    picture_health(folder, look)
+        sight.page.get_by_role("heading", name="sessions").wait_for()
+        shoot(Noted(sight.page, seen), folder, sight.settle)
+        assert sight.complaints == [], sight.complaints
+    if seen.is_new(folder / "health.png", (BUNDLE / "health.js").read_text("utf-8")):
+        picture_health(folder, look)
+    seen.write()
 
 
 if __name__ == "__main__":
