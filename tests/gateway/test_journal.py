@@ -48,7 +48,7 @@ def test_a_line_has_what_was_sent_and_what_it_cost(path):
     last = loop[-1]
     assert last.edits > 0
     assert last.whole > 2 * last.tokens
-    assert last.unmanaged > last.cost > 0
+    assert last.whole_cost > last.cost > 0
     assert 0 < last.cached < last.prompt
     assert 0 < last.own <= last.first <= last.total
     assert sum(one.hidden for one in loop) == 1

@@ -49,7 +49,7 @@ class Exchanged(msgspec.Struct, kw_only=True, omit_defaults=True):
     output: int = 0
     """What was billed."""
     cost: float | None = None
-    unmanaged: float | None = None
+    whole_cost: float | None = None
     """What it cost in dollars, at list prices, and what the client's own request would have, equally cached."""
     refused: int = 0
     """How often the provider said that it is too long."""
@@ -64,7 +64,7 @@ class Exchanged(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Seconds until the client got the first byte, and until all was done."""
 
     def bill(self, usage: TokenUsage) -> None:
-        """Take in what one round was billed, and what it means in dollars; unmanaged there would have been one."""
+        """Take in what one round was billed, and its price; without fanfold there would have been one round."""
         self.prompt += usage.prompt
         self.cached += usage.cache_read
         self.output += usage.output
@@ -79,7 +79,7 @@ class Exchanged(msgspec.Struct, kw_only=True, omit_defaults=True):
             cache_read=usage.cache_read + round(part * more),
             input=usage.input + round((1 - part) * more),
         )
-        self.unmanaged = round(cost(whole, known), 6)
+        self.whole_cost = round(cost(whole, known), 6)
 
 
 class Journal:

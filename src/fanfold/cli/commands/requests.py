@@ -18,7 +18,7 @@ _TITLES = (
     "whole",
     "cached",
     "cost",
-    "unmanaged",
+    "whole cost",
     "seconds",
     "what",
 )
@@ -40,9 +40,8 @@ _RIGHT = (3, 4, 5, 6, 7, 8, 9)
 def requests(session: str | None, store: str | None, journal: str | None, last: int, as_json: bool) -> None:
     """List the requests that the gateway served: of all sessions, or of one.
 
-    "whole" estimates the tokens of the client's own request, "unmanaged" what that request would have cost
-    with the cached share it had. So a miss that an edit made counts here too, and the sum is another figure than
-    the "unmanaged" of `ls --json`: that is the least the session could have cost, with a cache that never misses.
+    "whole" estimates the tokens of the client's own request, "whole cost" what that request would have cost
+    with the cached share it had.
 
     \b
     Example: fanfold requests --last 50
@@ -81,7 +80,7 @@ def _row(one: object) -> list[str]:
         f"{one.whole:,}",
         f"{one.cached / one.prompt:.0%}" if one.prompt else "",
         "" if one.cost is None else f"{one.cost:.4f}",
-        "" if one.unmanaged is None else f"{one.unmanaged:.4f}",
+        "" if one.whole_cost is None else f"{one.whole_cost:.4f}",
         f"{one.total:.2f}",
         ", ".join(text for value, text in told.items() if value),
     ]
