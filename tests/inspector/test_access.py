@@ -121,8 +121,7 @@ def test_pins_notes_and_folds_are_made_and_unmade_by_keyboard() -> None:
         keys.to("button", "Unpin …").press().confirm("Unpin")
         assert not chat.view().rows[0].pinned
         keys.to("button", "Undo").press()
-        seen.page.get_by_role("button", name="Unpin …").wait_for()
-        assert chat.view().rows[0].pinned
+        seen.wait_until(lambda: chat.view().rows[0].pinned)
         seen.page.evaluate(f"location.hash = '#/s/run/now/{second}'")
         folding = seen.page.get_by_text("Fold rows from here")
         folding.wait_for()
