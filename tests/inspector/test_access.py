@@ -180,8 +180,8 @@ def test_what_two_edits_hide_is_brought_back_and_both_are_taken_back() -> None:
     with at(store, f"s/run/edit/{edit}") as (keys, seen):
         keys.to("button", "Bring it back …").press().confirm("Bring it back")
         keys.to("button", "Undo").press()
+        seen.wait_until(lambda: chat.view().row(outer.id) is not None)
         seen.page.get_by_text("It lies under a later edit.").wait_for()
-    assert chat.view().row(outer.id) is not None
 
 
 def test_what_filled_the_window_over_time_is_drawn() -> None:
