@@ -100,6 +100,9 @@ def test_a_japanese_conversation() -> None:
         ("id 123e4567-e89b-12d3-a456-426614174000.", ["123e4567-e89b-12d3-a456-426614174000"]),
         ("ファイルsrc/在庫/zaiko.pyと設定config.tomlを開く", ["zaiko.py", "config.toml"]),
         ("plain words, 12 of them, and no more", []),
+        ("src/a/b.go:7:func f\nsrc/a/b.go-8-\treturn\nsrc/a/b.go-9-type T", ["src/a/b.go"]),
+        ("/srv/x/main.py-41-\n/srv/x/main.py-42-def f():", ["/srv/x/main.py"]),
+        ("var/app.log var/app.log-3 var/b.md-7", ["var/app.log", "var/app.log-3", "var/b.md-7"]),
     ],
 )
 def test_identifiers(text: str, found: list[str]) -> None:

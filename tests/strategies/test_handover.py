@@ -338,6 +338,19 @@ def test_what_was_said_in_passing_between_two_findings_is_one_line() -> None:
     assert section(text, "found") == [said[0], "Now update the reader. · Step 2: the writer", said[3]]
 
 
+def test_code_that_the_agent_shows_is_no_sentence_of_its_own() -> None:
+    look = Call("c", "think", "{}")
+    shown = assistant(
+        'The counts stand by file.\n```json\n{\n  "removed": 0,\n  "completed": 12\n}\n```\nI decided against a hash.',
+        look,
+    )
+    text = told(user("Go."), shown, assistant("```sh\nmake fixed\n```", look))
+    assert section(text, "found") == [
+        "The counts stand by file. I decided against a hash.",
+        "make fixed",
+    ]
+
+
 def test_what_the_agent_says_while_it_waits_gives_way_to_what_it_found_before() -> None:
     waits = [
         assistant(

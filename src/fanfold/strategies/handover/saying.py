@@ -9,6 +9,8 @@ from __future__ import annotations
 from fanfold.text.patterns import pattern
 
 _SENTENCE = pattern(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])|\n+")
+_FENCE = pattern(r"```[^\n]*\n.*?(?:```|\Z)", 16)
+"""Code, as somebody shows it in a message."""
 _TELLING = pattern(
     r"\b(?:found|finding|because|root cause|turns out|decid\w+|chose|choos\w+|instead of|rather than|confirmed|"
     r"verified|fix(?:ed|es)|works?\b|pass(?:es|ed)?|fail(?:s|ed|ing)?|the (?:issue|problem|bug|reason|cause)|so I|"
@@ -84,7 +86,8 @@ _HOLLOW, _WORD = 48, 17
 
 def sentences(text: str) -> list[str]:
     """The sentences of a text, without tables, code, marks of lists, and headings of one word behind the first."""
-    pieces = (piece.strip(" \t*#>-") for piece in _SENTENCE.split(text))
+    plain = _FENCE.sub("\n", text) if "```" in text else text
+    pieces = (piece.strip(" \t*#>-") for piece in _SENTENCE.split(plain if plain.strip() else text))
     first, *others = [piece for piece in pieces if len(piece) > 3 and not piece.startswith(("```", "|"))] or [
         ""
     ]
