@@ -34,7 +34,7 @@ _IDENTIFIER = pattern(
 )
 """What no shorter match could help is taken for good (`+` behind a count): without, this takes twice as long."""
 _LINE = pattern(r"\.(?!log-)[A-Za-z]\w{0,4}-(\d{1,6})(?:-.*)?$", re.ASCII)
-"""How a line begins that stands around one that was searched for: `grep -C` writes src/main.go-41-, and what it says."""
+"""How a line begins that stands around a match: `grep -C` writes src/main.go-41-, and behind that what it says."""
 _MAIL = pattern(r"[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{0,64}\w", re.ASCII)
 _DIGITS = b"0123456789"
 _NO_DIGITS = bytes(set(range(256)) - set(_DIGITS + b"\n"))
