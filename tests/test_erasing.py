@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from builders import asks, opened, says, tell
 from fanfold import Call, Decision, Fold, Memory, Message, Note, Repair, Result, Session, Text
 from fanfold.core.message import assistant, user
 from fanfold.core.record import Edited
+from fanfold.stores.erasures import erasures_file, read_lines
 from fanfold.strategies import extract, updated
 from fanfold.testing import FakeModel, replied, said
 
@@ -209,3 +211,12 @@ def test_a_repair_of_an_earlier_release_that_shows_what_it_does_not_cover_is_era
     chat.erase(late.id, "a secret")
     assert "hunter2" not in str((chat._state.log.records, chat.request(max_tokens=100)))
     assert "Hurry." in str(chat.request(max_tokens=100))
+
+
+def test_a_session_with_half_a_character_in_its_name_is_erased_and_known_to_gateways(tmp_path: Path) -> None:
+    file = tmp_path / "a.db"
+    with fanfold.open("run-\ud83d", window=3_000, store=f"sqlite:{file}") as chat:
+        entry = chat.say(SECRET).id
+        chat.erase(entry, "a secret")
+        assert chat.view().rows[0].messages[0].text == STUB
+    assert read_lines(erasures_file(file)) == {("default", "run-\ud83d")}

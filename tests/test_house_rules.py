@@ -91,6 +91,16 @@ PARTICIPLES = {
 """Past participles that do not end in -ed. Those that are verbs too (`read`, `run`, `set`) are left out."""
 NO_PARTICIPLES = {"embed", "exceed", "feed", "need", "proceed", "seed", "shed", "speed", "succeed"}
 
+WRITES_JSON = {
+    "text/json_text.py": "the one way",
+    "dialects/weigh.py": "what is sent, weighed for every message: the fastest way, once it is known to be right",
+    "dialects/reading.py": "looks whether writing what was read gives the same bytes",
+    "stores/export.py": "keeps what no JSON can carry: it packs a line that does not come back as it was",
+    "demo/script.py": "plays a provider, which puts spaces into arguments",
+    "testing": "plays clients and providers, which write JSON as they like",
+}
+"""Who writes JSON otherwise than by `text/json_text.py`, and why."""
+
 DATA = {"model_table.py"}
 """A table of facts, written by scripts/refresh_models.py."""
 
@@ -332,6 +342,19 @@ def test_every_lock_is_one_that_ctrl_c_cannot_leave_taken() -> None:
         str(path.relative_to(SOURCE)) for path in modules() if plain.search(path.read_text(encoding="utf-8"))
     }
     assert named == {"testing/provider/provider.py"}, "the scripted provider imports nothing of fanfold"
+
+
+def test_there_is_one_way_to_write_json() -> None:
+    """What breaks on half a character or on NaN, and what writes a float in two ways, is found by users."""
+    writing = re.compile(
+        r"\bjson\.(?:dumps?|encode|Encoder)\b|from (?:msgspec\.)?json import .*(?:dumps?|[eE]ncode)"
+    )
+    found = {
+        str(path.relative_to(SOURCE)) if top_of(path) != "testing" else "testing"
+        for path in modules()
+        if writing.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == WRITES_JSON.keys()
 
 
 def test_nothing_is_left_for_later() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from fanfold.text.json_text import from_json, to_json
+from fanfold import Text
+from fanfold.text.json_text import from_json, print_json, to_json, write_json
 
 VALUES: list[Any] = [
     {},
@@ -32,3 +33,13 @@ def test_what_was_written_is_read_again(value: Any) -> None:
 @pytest.mark.parametrize("text", ["", "{", "nothing", "[" * 100_000])
 def test_what_is_no_json_is_none(text: str) -> None:
     assert from_json(text) is None
+
+
+def test_what_json_has_no_word_for_is_replaced_in_what_programs_read() -> None:
+    value = {"half": "\ud800", "many": (float("nan"), float("-inf")), 1: Text("ü\udc00")}
+    told = {"half": "\ufffd", "many": ["NaN", "-Infinity"], "1": {"type": "text", "text": "ü\ufffd"}}
+    assert json.loads(write_json(value)) == json.loads(print_json(value)) == told
+
+
+def test_for_people_it_has_several_lines() -> None:
+    assert print_json({"a": [1]}) == '{\n  "a": [\n    1\n  ]\n}'

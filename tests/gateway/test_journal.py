@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from fanfold.cli.app import fanfold
-from fanfold.gateway.journal import Exchanged, journal_path, read_journal
+from fanfold.gateway.journal import Exchanged, Journal, journal_path, read_journal
 from fanfold.testing.provider import Provider, Turn
 from tests.gateway.gate import Gate
 from tests.gateway.test_loops import outputs
@@ -95,3 +95,12 @@ def test_it_stands_beside_the_store():
 
 def test_a_line_that_nobody_billed_costs_nothing():
     assert Exchanged().cost is None
+
+
+def test_half_a_character_in_the_name_of_a_model_breaks_no_line(tmp_path):
+    """A client may write anything; the line is written after its reply, and must not fail then."""
+    journal = Journal(tmp_path / "lines.jsonl")
+    journal.write(Exchanged(model="gpt-\ud83d", session="run"))
+    journal.close()
+    (line,) = read_journal(tmp_path / "lines.jsonl")
+    assert (line.model, line.session) == ("gpt-\ufffd", "run")

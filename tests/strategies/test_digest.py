@@ -243,6 +243,15 @@ def test_it_is_what_a_session_does_by_itself_without_a_model() -> None:
         assert "[done, oldest first]" in chat.view().rows[1].messages[0].text
 
 
+def test_half_a_character_in_the_arguments_of_a_call_is_no_reason_to_write_no_hand_over() -> None:
+    """A model may write half an emoji into a list or an object of its arguments: that is kept as it came."""
+    odd = replied(None, called("odd", "find", words=["\ud83d", 1])), returned("odd", "Nothing.")
+    with fanfold.open("run", window=2_000, filters=()) as chat:
+        chat.merge([said(GOAL), *odd, *steps(0, 20)])
+        outcome = chat.compact()
+        assert (outcome.strategy, outcome.error) == ("auto", None)
+
+
 def test_with_recall_a_digest_says_how_to_find_what_it_hides() -> None:
     with fanfold.open("run", window=4_000, recall=True, filters=()) as chat:
         chat.merge([said(GOAL), *steps(0, 30)])

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
 import click
-import msgspec
 
+from fanfold.text.json_text import print_json
 from fanfold.text.lines import columns_of, padded
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
@@ -20,16 +20,9 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for p
 
 def say(value: Any, text: str, as_json: bool, *, beside: bool = False) -> None:
     """Print a value: as JSON if asked, else the text that says the same; what is `beside` the result, on stderr."""
-    said = _json(value) if as_json else text.encode("utf-8", "replace").decode()
+    said = print_json(value) if as_json else text.encode("utf-8", "replace").decode()
     if said:
         click.echo(said, err=beside)
-
-
-def _json(value: Any) -> str:
-    from fanfold.dialects.weigh import sendable  # late: only for JSON
-
-    plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)
-    return msgspec.json.format(msgspec.json.encode(sendable(plain)), indent=2).decode()
 
 
 def many(number: int, noun: str) -> str:

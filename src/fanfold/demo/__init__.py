@@ -13,6 +13,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import IO, Any
 
+from fanfold.text.json_text import print_json
+
 STEPS = 200
 
 
@@ -56,20 +58,16 @@ def main_gateway(*, fast: bool = False, steps: int = STEPS) -> int:
 
 def gateway_figures(steps: int = STEPS) -> int:
     """Play it without a picture, and print its figures as JSON."""
-    import msgspec
-
     from fanfold.demo.gateway import play
 
     watching, promises = play(steps, lambda _: None)
     told = {"runs": [watching.account.figures()], "promises": promises}
-    print(msgspec.json.format(msgspec.json.encode(told)).decode())
+    print(print_json(told))
     return 0 if all(promise.kept for promise in promises) else 1
 
 
 def figures(steps: int = STEPS) -> int:
     """Play the demo without a picture, and print its figures as JSON."""
-    import msgspec
-
     from fanfold.demo.proving import proven
     from fanfold.demo.run import open_session, play
 
@@ -77,7 +75,7 @@ def figures(steps: int = STEPS) -> int:
         played = play(chat, steps, lambda _: None)
         promises = proven(chat, played, Path(folder))
     told = {"runs": [account.figures() for account in played.accounts], "promises": promises}
-    print(msgspec.json.format(msgspec.json.encode(told)).decode())
+    print(print_json(told))
     return 0 if all(promise.kept for promise in promises) else 1
 
 

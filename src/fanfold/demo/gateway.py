@@ -20,8 +20,6 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import urlopen
 
-import msgspec
-
 import fanfold
 from fanfold.config.defaults import meter_for
 from fanfold.core.edit import RECALL
@@ -34,6 +32,7 @@ from fanfold.demo.proving import Promise
 from fanfold.demo.run import MODEL, REPLY, SEARCHED, WINDOW, Moment, event, kinds_of
 from fanfold.testing.provider import Provider, Turn
 from fanfold.testing.provider.request import Received
+from fanfold.text.json_text import to_json, write_json
 from fanfold.tokens import models
 from fanfold.tokens.usage import cost
 
@@ -167,10 +166,10 @@ def promises(
     outputs = [message["content"] for message in messages if message["role"] == "tool"]
     heard = {call["function"]["name"] for message in messages for call in message.get("tool_calls") or ()}
     sizes = [len(request.raw) for request in provider.requests]
-    whole = len(msgspec.json.encode(messages))
-    first = json.dumps(provider.requests[-1].body["messages"][1])
+    whole = len(write_json(messages))
+    first = to_json(provider.requests[-1].body["messages"][1])
     refused = [request for request in provider.requests if request.verdict != "accepted"]
-    last = json.dumps(provider.requests[-1].body["messages"][-1])
+    last = to_json(provider.requests[-1].body["messages"][-1])
     return (
         Promise(
             f"it always fits: the largest of {account.requests} requests has {account.largest:,} tokens",

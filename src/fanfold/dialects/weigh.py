@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from math import isfinite, isnan
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -17,8 +17,8 @@ from fanfold.core.view import Row, Weight
 from fanfold.dialects.dialect import Dialect, leaves_out, prompt_params
 from fanfold.dialects.registry import dialect_named
 from fanfold.dialects.tools import localize
+from fanfold.text.json_text import sendable
 from fanfold.tokens.meter import SEALED, Meter, hidden_tokens, is_exact, sure
-from fanfold.tokens.vocabulary import sendable as sendable_text
 
 _FRAMES = 16
 """So many weights of frames are kept at hand."""
@@ -185,19 +185,6 @@ def _is_odd(value: Any) -> bool:
     if isinstance(value, dict):
         return any(map(_is_odd, value.values()))
     return isinstance(value, list | tuple) and any(map(_is_odd, value))
-
-
-def sendable(value: Any) -> Any:
-    """A value with every lone surrogate as U+FFFD, NaN and Infinity as words."""
-    if isinstance(value, str):
-        return sendable_text(value)
-    if isinstance(value, float) and not isfinite(value):
-        return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
-    if isinstance(value, dict):
-        return {sendable(key): sendable(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [sendable(item) for item in value]
-    return value
 
 
 def sendable_frame(frame: Frame) -> Frame:

@@ -8,11 +8,10 @@ from contextlib import suppress
 from time import monotonic, time
 from typing import Any
 
-from msgspec.json import encode
-
 from fanfold.dialects.http.errors import Kind, Trouble, write_error
 from fanfold.dialects.registry import CHAT, DialectName
 from fanfold.gateway.headers import Headers
+from fanfold.text.json_text import write_json
 
 SILENCE = 10.0
 """After so many seconds without a word, a stream is told that all is well."""
@@ -63,7 +62,7 @@ class Client:
 
     async def tell_json(self, status: int, body: Mapping[str, Any], headers: Headers | None = None) -> None:
         """Tell a JSON object."""
-        await self.tell(status, encode(body), [(b"content-type", b"application/json"), *(headers or [])])
+        await self.tell(status, write_json(body), [(b"content-type", b"application/json"), *(headers or [])])
 
     async def refuse(self, dialect: DialectName | None, status: int, sentence: str) -> None:
         """Tell an error in the client's own dialect."""

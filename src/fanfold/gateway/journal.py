@@ -18,6 +18,7 @@ import msgspec
 
 from fanfold.core.record import TokenUsage
 from fanfold.stores.locks import ThreadLock
+from fanfold.text.json_text import write_json
 from fanfold.tokens import models
 from fanfold.tokens.usage import cost
 
@@ -99,7 +100,7 @@ class Journal:
         try:
             with self._lock:
                 file = self._opened(self.path)
-                file.write(msgspec.json.encode(line) + b"\n")
+                file.write(write_json(line) + b"\n")
                 if file.tell() > _MOST:
                     self._sure = 0.0
                     os.replace(self.path, self.path.with_suffix(".old.jsonl"))

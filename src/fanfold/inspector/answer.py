@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from fanfold.dialects.weigh import sendable
+from fanfold.text.json_text import write_json
 
 Headers = list[tuple[bytes, bytes]]
 _POLICY = (
@@ -66,12 +66,6 @@ class Denied(Exception):
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
         self.status = status
-
-
-def write_json(value: Any) -> bytes:
-    """A value as the commands print it with `--json`, in one line."""
-    plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)
-    return msgspec.json.encode(sendable(plain))
 
 
 def answer_json(value: Any, status: int = 200) -> HttpAnswer:

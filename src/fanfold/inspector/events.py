@@ -14,10 +14,10 @@ from logging import getLogger
 from typing import Any
 
 from fanfold.core.errors import FanfoldError, NotFound
-from fanfold.inspector.answer import write_json
 from fanfold.inspector.desk import check_place
 from fanfold.session.threads import Threads
 from fanfold.stores.store import Store
+from fanfold.text.json_text import write_json
 
 _LOG = getLogger("fanfold.inspector")
 WATCH = Threads("inspector-watch", 4)

@@ -6,14 +6,12 @@ from base64 import b64encode
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-import msgspec
 from msgspec.structs import asdict
 
 from fanfold.core.edit import Decision, Drop, Elide, Fold, Note, Pin
 from fanfold.core.errors import BadInput, NotFound
 from fanfold.core.message import Message
 from fanfold.core.view import Row, View
-from fanfold.inspector.answer import write_json
 from fanfold.inspector.desk import Desk, Seat
 from fanfold.inspector.inquiry import Inquiry
 from fanfold.inspector.values import (
@@ -44,7 +42,7 @@ from fanfold.session.stored import (
     without_any_room,
 )
 from fanfold.stores.export import ID, export_lines
-from fanfold.text.json_text import to_json
+from fanfold.text.json_text import print_json, to_json
 
 _PAGE = 200
 _MOST_PAGE = 2_000
@@ -441,7 +439,7 @@ def _number(text: str) -> int:
 
 
 def _lines(body: Any) -> list[str]:
-    return msgspec.json.format(write_json(body), indent=1).decode().split("\n")
+    return print_json(body, indent=1).split("\n")
 
 
 def _alike(one: list[str], two: list[str]) -> int:

@@ -21,6 +21,7 @@ from fanfold.replay.policy import policy
 from fanfold.replay.running import play
 from fanfold.replay.shown import Player, Policy, Shown
 from fanfold.replay.trace import Trace, trace
+from fanfold.text.json_text import write_json
 from fanfold.transcripts import Conversation
 
 _MOST = 60
@@ -125,7 +126,7 @@ def main() -> None:
     """Play what standard input says."""
 
     def tell(line: dict[str, Any]) -> None:
-        sys.stdout.buffer.write(msgspec.json.encode(line) + b"\n")
+        sys.stdout.buffer.write(write_json(line) + b"\n")
         sys.stdout.buffer.flush()
 
     try:

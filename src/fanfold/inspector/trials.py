@@ -20,7 +20,6 @@ from fanfold.config.naming import ASKING, STRATEGIES
 from fanfold.core.errors import BadInput, NotFound
 from fanfold.core.record import Opened
 from fanfold.dialects.registry import CHAT, DialectName
-from fanfold.inspector.answer import write_json
 from fanfold.inspector.desk import Seat
 from fanfold.inspector.inquiry import Inquiry
 from fanfold.inspector.trial_process import TrialQuestion, TriedPolicy
@@ -28,6 +27,7 @@ from fanfold.replay.policy import policy
 from fanfold.session.stored import count_erasures, opening_of, whole_history
 from fanfold.session.summarize import ANY_WINDOW
 from fanfold.stores.locks import ThreadLock
+from fanfold.text.json_text import write_json
 from fanfold.tokens.models import lookup
 from fanfold.transcripts import Conversation
 

@@ -12,17 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from msgspec.json import encode
-
 from fanfold.core.edit import GREP, READ, SEARCH
 from fanfold.core.errors import BadInput, FanfoldError, StoreFailed
 from fanfold.core.message import Call
-from fanfold.dialects.weigh import sendable
 from fanfold.integrations.requirement import require
 from fanfold.outputs import recall as tools
 from fanfold.session.session import Session
 from fanfold.session.threads import SEARCHES
-from fanfold.tokens.vocabulary import sendable as sendable_text
+from fanfold.text.json_text import sendable_text, to_json, write_json
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -188,7 +185,7 @@ def _answer(chat: Session, name: str, arguments: dict[str, Any]) -> tuple[str, b
         verb = _VERBS.get(name)
         if verb is not None:
             return sendable_text(verb(chat, arguments)), False
-        return sendable_text(chat.recall(Call("mcp", name, encode(sendable(arguments)).decode()))), False
+        return sendable_text(chat.recall(Call("mcp", name, write_json(arguments).decode()))), False
     except StoreFailed as error:
         return str(error), True
     except FanfoldError as error:
@@ -264,4 +261,4 @@ def _resource(chat: Session, uri: str) -> str:
     if not uri.startswith(OUTPUTS) or not ref:
         raise BadInput(f"There is no resource {uri[:80]!r}; there are {VIEW} and {OUTPUTS}REF.")
     chat.output(ref)  # raises where there is none
-    return sendable_text(chat.recall(Call("mcp", READ, encode({"ref_id": ref}).decode())))
+    return sendable_text(chat.recall(Call("mcp", READ, to_json({"ref_id": ref}))))

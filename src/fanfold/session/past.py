@@ -23,12 +23,13 @@ from fanfold.core.record import (
     TokenUsage,
 )
 from fanfold.dialects.dialect import Marks
-from fanfold.dialects.weigh import framed, sendable
+from fanfold.dialects.weigh import framed
 from fanfold.session.cache import model_of
 from fanfold.session.cause import as_decided, made_again
 from fanfold.session.look import summary_of
 from fanfold.session.state import State
 from fanfold.session.undo import standing_edits
+from fanfold.text.json_text import sendable
 from fanfold.tokens.usage import cost
 
 EditKind = Literal["fold", "drop", "elide", "repair", "pin", "note"]

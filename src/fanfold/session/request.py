@@ -33,13 +33,14 @@ from fanfold.core.view import Row, View, Violation, Weight
 from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain, prompt_params, reply_limit
 from fanfold.dialects.registry import request_fields
 from fanfold.dialects.tools import chosen_tool
-from fanfold.dialects.weigh import Offer, sendable
+from fanfold.dialects.weigh import Offer
 from fanfold.session.aftermath import GivenParams, HashedRows
 from fanfold.session.beside import context_or_stub
 from fanfold.session.reduce import MOVED, NOTHING, is_due, less, reduce, rest, trim
 from fanfold.session.state import State
 from fanfold.session.still import adopt, adopt_after_edits, told_at_the_end
 from fanfold.session.ways_out import Beside, why_not
+from fanfold.text.json_text import sendable
 from fanfold.tokens.pressure import pressure_of
 
 OWN = request_fields()

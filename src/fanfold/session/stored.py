@@ -16,7 +16,7 @@ from fanfold.core.record import Erased, Frame, Move, Opened, Record, Sent
 from fanfold.core.view import Row, View
 from fanfold.dialects.dialect import encode
 from fanfold.dialects.tools import functions
-from fanfold.dialects.weigh import framed, sendable
+from fanfold.dialects.weigh import framed
 from fanfold.session import undo
 from fanfold.session.beside import words_beside, words_id
 from fanfold.session.gc import entries_ever
@@ -28,6 +28,7 @@ from fanfold.session.state import tool_names
 from fanfold.session.summarize import ANY_WINDOW, summarize
 from fanfold.stores.store import Store, Tenant
 from fanfold.stores.summary import Summary
+from fanfold.text.json_text import sendable
 from fanfold.tokens.models import lookup
 from fanfold.tokens.pressure import Pressure
 

@@ -19,13 +19,13 @@ from fanfold.core.message import user
 from fanfold.core.record import Move
 from fanfold.stores.store import Batch, Store
 from fanfold.stores.tenant_tree import TenantTree
+from fanfold.text.json_text import from_json, to_json
 
 Erasures = frozenset[tuple[str, str]]
 """Sessions, by tenant and name."""
 _ENDING = ".erased.jsonl"
 _SHELF = "\N{SYMBOL FOR UNIT SEPARATOR}erased"
 """The tenant and the session under which a store across a network keeps them."""
-_LINE = msgspec.json.Decoder(tuple[str, str])
 
 
 def erasures_file(database: Path) -> Path:
@@ -46,7 +46,9 @@ def note_erasure(store: Store, tenant: str, sessions: Iterable[str]) -> None:
 def add_lines(file: Path, sessions: Iterable[tuple[str, str]]) -> None:
     """Add sessions to a file, each on a line of its own: several processes may do so at once."""
     known = read_lines(file)
-    lines = [b"\n" + msgspec.json.encode(one) + b"\n" for one in sessions if one not in known]
+    lines = [
+        b"\n" + to_json(one).encode("utf-8", "surrogatepass") + b"\n" for one in sessions if one not in known
+    ]
     if not lines:
         return
     try:
@@ -70,16 +72,21 @@ def read_lines(file: Path) -> Erasures:
 
 
 def _lines(data: bytes) -> Iterator[tuple[str, str]]:
-    for line in data.splitlines():
+    for line in data.split(b"\n"):
         try:
-            yield _LINE.decode(line)
-        except (msgspec.MsgspecError, UnicodeError):
+            yield _session(line.decode("utf-8", "surrogatepass"))
+        except ValueError:
             continue  # the line of a process that was killed before it erased anything
+
+
+def _session(line: str) -> tuple[str, str]:
+    """The tenant and the session that a line names; a name may have half a character in it."""
+    return msgspec.convert(from_json(line), tuple[str, str])
 
 
 def _append(store: Store, sessions: Iterable[tuple[str, str]]) -> None:
     for one in sessions:
-        entry = TenantTree().add(None, user(msgspec.json.encode(one).decode()))
+        entry = TenantTree().add(None, user(to_json(one)))
         store.append(_SHELF, _SHELF, Batch((Move(entry.id),), (entry,), prefixes=(None,)), expect=None)
 
 
@@ -88,4 +95,4 @@ def read_erasures(store: Store, after: int = 0) -> tuple[Erasures, int]:
     stored = store.load_later(_SHELF, _SHELF, after)
     heads = [record.head for record in stored.records if isinstance(record, Move) and record.head is not None]
     entries = store.read_entries(_SHELF, list(dict.fromkeys(heads)))
-    return frozenset(_LINE.decode(entry.message.text) for entry in entries), stored.seq
+    return frozenset(_session(entry.message.text) for entry in entries), stored.seq

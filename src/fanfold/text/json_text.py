@@ -1,9 +1,10 @@
-"""JSON as text: the one way to write it, and the lenient way to read what models write."""
+"""JSON: the one way to write it, for models and for programs, and the lenient way to read what models write."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from math import isfinite, isnan
 from typing import Any
 
 import msgspec
@@ -20,6 +21,34 @@ def to_json(value: Any) -> str:
         except (UnicodeEncodeError, OverflowError):
             pass
     return _encode()(value)
+
+
+def write_json(value: Any) -> bytes:
+    """A value as JSON for files and programs, structs too; what JSON has no word for is replaced."""
+    return msgspec.json.encode(sendable(msgspec.to_builtins(value, str_keys=True, enc_hook=str)))
+
+
+def print_json(value: Any, indent: int = 2) -> str:
+    """The same on several lines, for people."""
+    return msgspec.json.format(write_json(value), indent=indent).decode()
+
+
+def sendable(value: Any) -> Any:
+    """A value with every lone surrogate as U+FFFD, NaN and Infinity as words."""
+    if isinstance(value, str):
+        return sendable_text(value)
+    if isinstance(value, float) and not isfinite(value):
+        return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, dict):
+        return {sendable(key): sendable(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [sendable(item) for item in value]
+    return value
+
+
+def sendable_text(text: str) -> str:
+    """The text with every lone surrogate as U+FFFD, as it is sent."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def from_json(text: str) -> Any:

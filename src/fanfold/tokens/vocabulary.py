@@ -8,6 +8,7 @@ from functools import cache
 from msgspec import Struct
 
 from fanfold.core.errors import unknown
+from fanfold.text.json_text import sendable_text
 
 REMEMBERED = 16_000_000
 """Characters of counted texts in one generation of the memory; two generations are kept."""
@@ -125,18 +126,13 @@ def _measure(family: Family) -> Count:
         try:
             tokens = length(text)
         except UnicodeEncodeError:
-            return count(sendable(text))
+            return count(sendable_text(text))
         if prior is None:
             return tokens
         plain = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
         return prior.tokens * tokens + prior.ascii * plain + prior.other * (len(text) - plain)
 
     return count
-
-
-def sendable(text: str) -> str:
-    """The text with every lone surrogate as U+FFFD, as it is sent."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 @cache

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
-import msgspec
-
 from fanfold.dialects.registry import DialectName
 from fanfold.session.importing import import_session
 from fanfold.session.open import open_aside
 from fanfold.session.stored import as_request_without_edits
 from fanfold.session.summarize import ANY_WINDOW
 from fanfold.stores.memory import Memory
+from fanfold.text.json_text import to_json
 from fanfold.transcripts.conversation import Conversation, Teller
 from fanfold.transcripts.recording import Recording
 from fanfold.transcripts.values import mapping
@@ -28,7 +27,7 @@ def fits(value: Any) -> bool:
 
 def read(recording: Recording) -> Iterator[Conversation]:
     store, teller = Memory(), Teller()
-    lines = (msgspec.json.encode(row.value) + b"\n" for row in recording.rows())
+    lines = (f"{to_json(row.value)}\n".encode() for row in recording.rows())
     name = import_session(store, lines)
     with open_aside(name, store=store, window=ANY_WINDOW, meter="characters/4") as chat:
         whole = as_request_without_edits(chat)

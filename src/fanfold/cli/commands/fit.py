@@ -83,6 +83,7 @@ def _options_for(source: Source, options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _encode(shape: Any) -> bytes:
-    from fanfold.dialects.weigh import encoded, sendable
+    from fanfold.dialects.weigh import encoded
+    from fanfold.text.json_text import sendable
 
     return encoded((sendable(shape),))[1][1:-1]

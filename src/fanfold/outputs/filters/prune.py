@@ -11,6 +11,7 @@ import msgspec
 from fanfold.outputs.filters.filter import Filter, shortens
 from fanfold.outputs.filters.outline import DEEPER, is_outline, prune_outline
 from fanfold.outputs.filters.ui_tree import DROPPED, TreeLimits, is_tree, prune_tree
+from fanfold.text.json_text import to_json
 from fanfold.text.patterns import pattern
 
 TOOLS = ("elementsJson", "webElements")
@@ -44,7 +45,7 @@ def prune(
                 return None
             pruned = prune_tree(_open_fields(value, names, limits), limits)
             # White space alone is no reason to write the JSON again.
-            new = text if pruned == value else msgspec.json.encode(pruned).decode()
+            new = text if pruned == value else to_json(pruned)
             left_out = ", some fields left out" if dropped else ""
             what = f"{nodes} items of a list, {children} children of a node and {depth} levels of nodes{left_out}"
         elif (asked or by_shape) and _PAGE.match(text) and text[:100_000].count("</") >= 3:

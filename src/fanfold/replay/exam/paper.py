@@ -21,6 +21,7 @@ import msgspec
 
 from fanfold.core.errors import BadInput
 from fanfold.core.ids import digest
+from fanfold.text.json_text import print_json
 
 T = TypeVar("T")
 
@@ -184,9 +185,8 @@ class Folder:
             raise BadInput(f"{path}: {error}. Mend it, or remove it to have it written anew.") from None
 
     def _write(self, name: str, value: Any) -> None:
-        text = msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
         half = f"{name}.half"
-        self.write_text(half, text + "\n")
+        self.write_text(half, print_json(value) + "\n")
         (self.place / half).replace(self.place / name)
 
 

@@ -12,7 +12,7 @@ from fanfold.replay.page.tables import dearest, losses, trail_table
 from fanfold.replay.page.timeline import timelines
 from fanfold.replay.played import Played
 from fanfold.replay.score import Score
-from fanfold.tokens.vocabulary import sendable
+from fanfold.text.json_text import sendable_text
 
 __all__ = ["About", "headline", "look", "page"]
 _HUES = 8
@@ -28,7 +28,7 @@ def page(
     about: About | None = None,
 ) -> str:
     """The whole page, without a script and without an address; what is no text in it is U+FFFD."""
-    return sendable(_page(played, scores, window, remarks, about=about or About()))
+    return sendable_text(_page(played, scores, window, remarks, about=about or About()))
 
 
 def look() -> str:

@@ -14,6 +14,7 @@ import msgspec
 
 from fanfold.core.errors import BadArguments, BadSetting
 from fanfold.core.message import Call
+from fanfold.text.json_text import to_json
 from fanfold.text.patterns import pattern
 
 KINDS = (
@@ -306,9 +307,7 @@ def _asked(args: Mapping[str, Any]) -> str:
 
 def _told(args: Mapping[str, Any]) -> str:
     """The values of a call, in short."""
-    values = (
-        value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in args.values()
-    )
+    values = (value if isinstance(value, str) else to_json(value) for value in args.values())
     return ", ".join(value[:120] for value in values if value)[:400]
 
 
