@@ -25,6 +25,8 @@ _OFTEN = 500
 """A checkpoint is kept after so many records."""
 _SHARE = 4
 """A checkpoint tells of all rows, so where these are many, it waits until a quarter as many records came."""
+_FEW = 64
+"""So many records are laid out for a checkpoint, though nobody looked at them."""
 _MANY = 64
 """How a session stands is kept after so many records, though there was no request."""
 _SAID = frozenset({Move, Kept})
@@ -373,13 +375,17 @@ class Keeping:
             if entry.id not in tree:  # what is at hand may be restored here, and not be stored yet
                 tree.put(entry)
 
-    def is_checkpoint_due(self, *, now: bool = False) -> bool:
-        """Whether much happened since the last checkpoint; `now`, whether anything did."""
+    def is_checkpoint_due(self, behind: int, *, now: bool = False) -> bool:
+        """Whether much happened since the last checkpoint; `now`, whether anything did.
+
+        `behind`: so many records are not laid out yet. Where nobody looks at the view, to lay it out for a checkpoint
+        alone would take longer than to write the messages, so it waits until somebody looks, or closes the session.
+        """
         if self.pending:
             return False
         if now:
             return self._seq > self._checked
-        if not self.tenant.store.resumes:
+        if self._unchecked < _OFTEN or behind > _FEW or not self.tenant.store.resumes:
             return False
         others = self._seq - self._checked - self._unchecked
         often = max(_OFTEN, self._rows // _SHARE)

@@ -95,6 +95,11 @@ class Projection:
         return {*self.path.copy(), *(row.id for row in start)}
 
     @property
+    def behind(self) -> int:
+        """How many records were not looked at yet."""
+        return len(self.log.records) - self._read
+
+    @property
     def ahead(self) -> bool:
         """Whether records were shown that the log no longer has."""
         return self._read > len(self.log.records)

@@ -477,7 +477,7 @@ class State:
             self.reload()
 
     def _keep_checkpoint(self, *, now: bool = False) -> None:
-        if self.keeping.is_checkpoint_due(now=now):
+        if self.keeping.is_checkpoint_due(self.projection.behind, now=now):
             view, passed = self.projection.view(), self.projection.passed
             calls, standing = self._open_calls.values(), self.count_standing()
             saved = checkpoint.save(self.log, view, passed, calls, standing)
