@@ -51,7 +51,7 @@ lint: .venv/.test ## ruff: mistakes and layout
 types: .venv/.test ## mypy, strict
 	@.venv/bin/mypy --no-error-summary
 
-bench: .venv/.test ## every figure as a ratio, measured side by side [MESSAGES=20000 for a shorter one, REQUESTS=100000]
+bench: .venv/.test .browser/.looked ## every figure as a ratio, measured side by side [MESSAGES=20000 for a shorter one, REQUESTS=100000]
 	@.venv/bin/python bench/speed.py $(MESSAGES)
 	@.venv/bin/python bench/session.py
 	@.venv/bin/python bench/counting.py
@@ -66,7 +66,7 @@ bench: .venv/.test ## every figure as a ratio, measured side by side [MESSAGES=2
 	@.venv/bin/python bench/gateway.py growth $(REQUESTS)
 	@.venv/bin/python bench/inspector.py
 
-bench-all: .venv/.test ## every bench, written to docs/bench.md with machine and date [ONLY="speed stores", ONLY=missing]
+bench-all: .venv/.test .browser/.looked ## every bench, written to docs/bench.md with machine and date [ONLY="speed stores", ONLY=missing]
 	@.venv/bin/python scripts/bench_all.py $(ONLY)
 
 bench-peers: .venv/.test ## fanfold and its peers on your conversations: DATA="folder …" [WINDOW=32k]

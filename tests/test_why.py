@@ -111,8 +111,7 @@ def test_a_fold_that_a_persons_undo_made_again_says_so() -> None:
     assert f"again, in the words of {before}, " in str(told)
     assert "made for request" not in str(told)
     assert [one.again for one in chat.edits() if one.decision.id == again] == [before]
-    assert "tells of :" not in str(told)
-    assert all(line.entries or " says: " in str(line) for line in told.lines)
+    assert all(line.entries or ", from " not in str(line) for line in told.lines)
     other = next(one for one in told.hides if one != entry)
     assert f"made again in the words of {before}" in str(chat.why(other))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import fanfold
+from tests.builders import calls
 
 
 @pytest.fixture
@@ -52,6 +54,54 @@ def test_an_entry_completes_from_its_first_characters(folder: Path):
 
 def test_edits_complete_where_an_edit_is_meant(folder: Path):
     assert offered(folder, "fanfold undo run ") == ["e1"]
+
+
+def test_a_hidden_message_completes_once_something_is_typed(folder: Path):
+    with fanfold.open("run", store=f"sqlite:{folder}/agent.db") as chat:
+        hidden, second, *_ = [row.id for row in chat.view().rows]
+        chat.fold((hidden, second), "Two greetings.")
+    assert hidden[:12] not in offered(folder, "fanfold why run ")
+    for verb in ("why", "undo", "release", "erase"):
+        assert offered(folder, f"fanfold {verb} run {hidden[:5]}") == [hidden[:12]]
+
+
+def test_outputs_complete(folder: Path):
+    with fanfold.open("run", store=f"sqlite:{folder}/agent.db") as chat:
+        chat.add(calls("c1"))
+        chat.answer("c1", "all is well")
+    assert offered(folder, "fanfold cat run o") == ["o1"]
+    assert offered(folder, "fanfold grep run well o") == ["o1"]
+    assert offered(folder, "fanfold undo run o") == ["o1"]
+
+
+@pytest.mark.parametrize(
+    ("shell", "completes"),
+    [
+        (
+            "bash",
+            'COMP_WORDS=(fanfold show r); COMP_CWORD=2; _fanfold_completion fanfold; echo "${COMPREPLY[@]}"',
+        ),
+        ("fish", "complete -C 'fanfold show r'"),
+    ],
+)
+def test_a_shell_completes_with_its_lines(shell: str, completes: str, folder: Path):
+    if not (program := shutil.which(shell)):
+        pytest.skip(f"{shell} is not installed")
+    (folder / "bin").mkdir()
+    command = folder / "bin" / "fanfold"
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m fanfold "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    env = {**os.environ, "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(folder)}
+    lines = {"bash": 'eval "$(fanfold completion bash)"', "fish": "fanfold completion fish | source"}[shell]
+    done = subprocess.run(
+        [program, "-c", f"{lines}; {completes}"],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split()[0] == "run"
 
 
 def test_a_store_that_is_not_there_offers_nothing_and_says_nothing(tmp_path: Path):

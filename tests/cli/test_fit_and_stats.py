@@ -176,3 +176,16 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path: Path) -> None:
     assert process.returncode == 130, error
     assert b"Traceback" not in error
     assert os.listdir(tmp_path) == ["many.jsonl"]
+
+
+def test_stats_of_a_session_say_how_its_cost_is_asked_for(run: Run) -> None:
+    ran = run("stats", "run-42")
+    assert (
+        ran.err
+        == "fanfold: There is no file run-42. For a session of a store: fanfold stats --cost run-42.\n"
+    )
+    assert run("stats", "none.json").err == "fanfold: There is no file none.json.\n"
+
+
+def test_a_store_is_no_file_with_conversations(run: Run, store: str) -> None:
+    assert "name it with --store" in run("stats", store.removeprefix("sqlite:")).err

@@ -56,7 +56,7 @@ def test_why_of_an_entry_names_the_lines_that_tell_of_it() -> None:
         line = chat.why(id).lines[-1]
         told = chat.why(line.entries[0]).lines
         assert line in told
-        assert f"line {line.number} of {id} tells of {line.entries[0][:8]}" in str(chat.why(line.entries[0]))
+        assert f"{id}, line {line.number}: {line.text[:20]}" in str(chat.why(line.entries[0]))
 
 
 def test_sources_are_kept_with_the_edit_and_take_little_room(tmp_path: Path) -> None:

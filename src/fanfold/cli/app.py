@@ -66,6 +66,7 @@ _REWORDED = (
         r"\b(window)=…; or register it in code, .*?; or in fanfold\.toml,",
         r"--\1 …, or write in fanfold.toml:",
     ),
+    (r"(No entry here begins with '[^']*')\.", r"\1: `fanfold show SESSION --ids` prints the ids."),
     (r"say `through=True`", "give --through"),
     (r"with `through=True`", "with --through"),
     (r"`say` or `note` it first", "`fanfold note` it first"),

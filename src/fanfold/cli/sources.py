@@ -50,6 +50,8 @@ def sources(file: Path) -> Iterator[Source]:
 def _read(file: Path) -> Iterator[Source]:
     stream = bytes_of(file)
     head = _first_lines(stream)
+    if head.startswith(b"SQLite format 3\0"):
+        raise BadInput(f"{file}: this is a database. If fanfold keeps sessions in it, name it with --store.")
     if not head.strip():
         raise BadInput(f"{file}: the file is empty.")
     if not _is_document(head):

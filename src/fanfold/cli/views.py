@@ -41,6 +41,24 @@ def within_terminal(lines: Iterable[str]) -> list[str]:
     return list(lines) if width is None else [cut_to(line, width) for line in lines]
 
 
+def wrapped(lines: Iterable[str]) -> list[str]:
+    """Lines broken between words where the terminal ends; what follows stands further in than the line began."""
+    width = terminal_width()
+    return list(lines) if width is None else [part for line in lines for part in _broken(line, width)]
+
+
+def _broken(line: str, width: int) -> list[str]:
+    indent = " " * (len(line) - len(line.lstrip()) + 3)
+    cut = textwrap.TextWrapper(
+        width,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+        replace_whitespace=False,
+    )
+    return cut.wrap(line) or [line]
+
+
 def how_to_bring_back(chat: Session, found: Why) -> str:
     """The commands that show an entry whole again, if anything hides or shortens it."""
     commands = [command_on(chat, name, "undo") for name in found.undos]

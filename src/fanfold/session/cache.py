@@ -89,7 +89,8 @@ class Break(msgspec.Struct, frozen=True, omit_defaults=True):
 
     def __str__(self) -> str:
         where = f" {self.where[:12]}" if self.where else ""
-        return f"{self.cause}{where} (by {self.by}){': ' * bool(self.what)}{self.what}"
+        what = f": {self.what}" if self.what not in ("", self.by) else ""
+        return f"{self.cause}{where} (by {self.by}){what}"
 
 
 class CacheUse(msgspec.Struct, frozen=True, kw_only=True):

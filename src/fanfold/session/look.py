@@ -48,11 +48,11 @@ class LineSource(msgspec.Struct, frozen=True):
     """Who speaks in it: person, agent, client or model, and behind these whom it quotes, tool or web."""
 
     def __str__(self) -> str:
-        outputs = f" ({listed(self.outputs, _NAMED, ', ')})" if self.outputs else ""
-        sources = listed([id[:_ID] for id in self.entries], _NAMED)
-        by = f" (said by {' and '.join(f'the {one}' for one in self.speakers)})" if self.speakers else ""
-        tells = f"tells of {sources}{outputs}" if sources else "says"
-        return f"line {self.number} of {self.edit} {tells}: {short(self.text, _TEXT)}{by}"
+        speakers = " and ".join(f"the {one}" for one in self.speakers)
+        names = self.outputs if len(self.outputs) == len(self.entries) else [id[:_ID] for id in self.entries]
+        told = [f"said by {speakers}"] * bool(speakers) + [f"from {listed(names, _NAMED)}"] * bool(names)
+        beside = f" ({', '.join(told)})" if told else ""
+        return f"{self.edit}, line {self.number}: {short(self.text, _TEXT)}{beside}"
 
 
 class Why(msgspec.Struct, frozen=True):
@@ -133,7 +133,12 @@ class Why(msgspec.Struct, frozen=True):
         beside = [f"shown by the filter {self.by}"] if self.by else []
         beside += (f"the filter {failure}" for failure in self.failed)
         beside += [f"covers {listed([id[:_ID] for id in self.hides], 2 * _NAMED)}"] if self.hides else []
-        yield from ((f"  {line}", 0.0) for line in (*beside, *self.lines))
+        yield from ((f"  {line}", 0.0) for line in (*beside, *self.read_instead))
+
+    @property
+    def read_instead(self) -> tuple[LineSource, ...]:
+        """The lines that the model reads in place of a hidden entry; of an edit, all its lines."""
+        return tuple(line for line in self.lines if line.edit in (self.entry, self.shown_by))
 
     def _made_by(self, made: Decision) -> str:
         words = self.again.get(made.id)

@@ -10,7 +10,7 @@ import click
 from msgspec import to_builtins
 
 import fanfold
-from fanfold.cli.completing import edit_ids, row_ids
+from fanfold.cli.completing import edit_ids, returnable_ids, row_ids
 from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
 from fanfold.cli.views import command_on, how_to_bring_back, within_terminal
@@ -100,7 +100,7 @@ def _place(view: View, name: str) -> int:
 
 @click.command
 @on_session
-@click.argument("what", required=False, shell_complete=edit_ids)
+@click.argument("what", required=False, shell_complete=returnable_ids)
 @click.option("--through", is_flag=True, help="Also undo the edits on top of it.")
 @click.option("--dry-run", is_flag=True, help="Say what it would do, and change nothing.")
 def undo(chat: fanfold.Session, what: str | None, through: bool, dry_run: bool, as_json: bool) -> None:
@@ -148,7 +148,7 @@ def redo(chat: fanfold.Session, edit: str | None, as_json: bool) -> None:
 
 @click.command
 @on_session
-@click.argument("edit", shell_complete=edit_ids)
+@click.argument("edit", shell_complete=returnable_ids)
 def release(chat: fanfold.Session, edit: str, as_json: bool) -> None:
     """Let automatic edits touch again what undoing EDIT brought back.
 

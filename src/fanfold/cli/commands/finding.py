@@ -9,6 +9,7 @@ import click
 import msgspec
 
 import fanfold
+from fanfold.cli.completing import output_refs, references
 from fanfold.cli.saying import say
 from fanfold.cli.sessions import Sessions, on_session, on_store
 from fanfold.outputs.grep import Patience, Pattern
@@ -19,7 +20,7 @@ from fanfold.stores.search import search as search_store
 
 @click.command
 @on_session
-@click.argument("ref")
+@click.argument("ref", shell_complete=references)
 @click.option(
     "--offset", type=click.IntRange(1), default=1, show_default=True, help="The first line to show."
 )
@@ -52,7 +53,7 @@ def _pour(output: Output) -> None:
 @click.command
 @on_session
 @click.argument("pattern")
-@click.argument("ref", required=False)
+@click.argument("ref", required=False, shell_complete=output_refs)
 @click.option("-i", "--ignore-case", is_flag=True, help="Ignore upper and lower case.")
 @click.option(
     "-B", "--before", type=click.IntRange(0), default=0, help="Show this many lines before each hit."

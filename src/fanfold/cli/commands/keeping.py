@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 import fanfold
+from fanfold.cli.completing import all_ids
 from fanfold.cli.files import FILE, atomic_file
 from fanfold.cli.saying import as_json, many, say
 from fanfold.cli.sessions import (
@@ -94,7 +95,7 @@ def _lines_of(found: fanfold.Garbage, deleted: bool, hidden: bool) -> Iterator[s
 
 @click.command
 @on_session
-@click.argument("entries", metavar="ENTRY...", nargs=-1, required=True)
+@click.argument("entries", metavar="ENTRY...", nargs=-1, required=True, shell_complete=all_ids)
 @click.option("--reason", required=True, help="The reason; it is shown in place of the content.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Say what would be destroyed, and change nothing.")

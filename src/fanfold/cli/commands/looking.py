@@ -9,11 +9,10 @@ import msgspec
 from msgspec.structs import replace
 
 import fanfold
-from fanfold.cli.completing import row_or_edit_ids
+from fanfold.cli.completing import all_ids
 from fanfold.cli.saying import columns, many, say
 from fanfold.cli.sessions import Sessions, on_session, on_store
-from fanfold.cli.views import how_to_bring_back, printed, within_terminal
-from fanfold.session.look import Why
+from fanfold.cli.views import how_to_bring_back, printed, within_terminal, wrapped
 from fanfold.session.stored import describe, without_any_room
 from fanfold.stores.summary import Summary
 
@@ -103,7 +102,7 @@ class HandOver(msgspec.Struct, frozen=True):
 
 @click.command
 @on_session
-@click.argument("entry", shell_complete=row_or_edit_ids)
+@click.argument("entry", shell_complete=all_ids)
 def why(chat: fanfold.Session, entry: str, as_json: bool) -> None:
     """Tell what happened to an entry, an output or an edit, and when.
 
@@ -113,15 +112,12 @@ def why(chat: fanfold.Session, entry: str, as_json: bool) -> None:
     Example: fanfold why run-42 7be1c0
     """
     found = chat.why(entry)
-    lines = [f"{line}   {when(time)}".rstrip() for line, time in _shortened(found).timed_lines()]
-    left = len(found.lines) - _SOURCES
+    shown = replace(found, lines=found.read_instead[:_SOURCES])
+    lines = [f"{line}   {when(time)}".rstrip() for line, time in shown.timed_lines()]
+    left = len(found.read_instead) - _SOURCES
     more = f"  … and {many(left, 'more line')}; --json has all of them" if left > 0 else ""
-    say(found, "\n".join(filter(None, (*lines, more, how_to_bring_back(chat, found)))), as_json)
-
-
-def _shortened(found: Why) -> Why:
-    """The same with the first of many lines of a hand-over only."""
-    return replace(found, lines=found.lines[:_SOURCES])
+    text = "\n".join(wrapped(filter(None, (*lines, more))))
+    say(found, "\n".join(filter(None, (text, how_to_bring_back(chat, found)))), as_json)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})  # `-2` is a number, not an option
@@ -146,13 +142,16 @@ def diff(chat: fanfold.Session, first: int, second: int, as_json: bool) -> None:
 def cache(chat: fanfold.Session, every: bool, as_json: bool) -> None:
     """Tell what requests read from the provider's cache, and what broke it.
 
+    Of each prompt, "reusable" is what the request before began with too, "read" what came from the cache. "missed" was
+    sent before and paid in full again.
+
     \b
     Example: fanfold cache run-42
     """
     uses = [chat.cache(number) for number in range(chat.stats()["requests"])]
     shown = [use for use in uses if every or use.broken]
     rows: list[tuple[object, ...]] = [
-        ("request", "prompt", "could", "read", "again", "cost", "what broke it")
+        ("request", "prompt", "reusable", "read", "missed", "cost", "what broke it")
     ]
     rows += [_cache_row(use) for use in shown]
     quiet = f"{len(uses) - len(shown):,} more missed nothing." if len(shown) < len(uses) else ""

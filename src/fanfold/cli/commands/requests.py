@@ -6,7 +6,7 @@ from datetime import datetime
 
 import click
 
-from fanfold.cli.saying import as_json, columns, say
+from fanfold.cli.saying import as_json, columns, many, say
 from fanfold.core.errors import BadInput
 
 _TITLES = (
@@ -66,7 +66,7 @@ def _row(one: object) -> list[str]:
     assert isinstance(one, Exchanged)
     told = {
         one.bypassed: f"passed on: {one.bypassed}",
-        str(one.edits or ""): f"{one.edits} edits",
+        str(one.edits or ""): many(one.edits, "edit"),
         str(one.refused or ""): f"{one.refused} too long",
         str(one.hidden or ""): f"{one.hidden} hidden",
         one.lost: f"lost: {one.lost}",
@@ -79,8 +79,8 @@ def _row(one: object) -> list[str]:
         f"{one.tokens:,}",
         f"{one.whole:,}",
         f"{one.cached / one.prompt:.0%}" if one.prompt else "",
-        "" if one.cost is None else f"{one.cost:.4f}",
-        "" if one.whole_cost is None else f"{one.whole_cost:.4f}",
+        "–" if one.cost is None else f"${one.cost:.4f}",
+        "–" if one.whole_cost is None else f"${one.whole_cost:.4f}",
         f"{one.total:.2f}",
         ", ".join(text for value, text in told.items() if value),
     ]

@@ -14,6 +14,7 @@ from fanfold.cli.saying import as_json, columns, many, say, show_count
 from fanfold.cli.sessions import Sessions, store_option, tenant_option
 from fanfold.cli.sources import sources
 from fanfold.cli.tally import Tally, as_svg, as_text
+from fanfold.core.errors import NotFound
 
 MOST = 10
 """The things that are listed."""
@@ -53,6 +54,9 @@ def stats(
         return
     if not files:
         raise click.UsageError("Name files with conversations, or a session of a store with --cost.")
+    if missing := next((file for file in files if str(file) != "-" and not file.exists()), None):
+        hint = "" if missing.suffix else f" For a session of a store: fanfold stats --cost {missing}."
+        raise NotFound(f"There is no file {missing}.{hint}")
     tally = Tally()
     for source in show_count(chain.from_iterable(map(sources, files)), "conversations"):
         tally.take(source, meter)
