@@ -23,7 +23,6 @@ _SMALLEST = 120
 """Tokens below which an output is too short to gain much by a placeholder, which takes about half of them."""
 
 
-_BEGINNING = "[tool output trimmed"
 _ASKED = 32
 """What telling what was asked may cost: the call itself stands before it."""
 
@@ -47,7 +46,7 @@ class Seen(NamedTuple):
     @property
     def is_placeholder(self) -> bool:
         """Whether it was elided before: there is nothing more to take."""
-        return self.row.was is not None and self.part.text.startswith(_BEGINNING)
+        return self.row.was is not None and self.part.text.startswith(TRIMMED.partition(";")[0])
 
 
 def elide(
@@ -231,7 +230,20 @@ def placeholder(one: Seen) -> str:
     media = [part.media or "picture" for part in one.part.parts if isinstance(part, Image | Document)]
     error = "failed" if one.part.error else ""
     told = [asked, error, _measure(text, one.kept), ", ".join(media), excerpt(_unnoted(text, one.kept))]
-    return f"{_BEGINNING}; ref={{ref}}; {'; '.join(filter(None, told))}]"
+    return trimmed_to(*told)
+
+
+def trimmed_to(*told: str) -> str:
+    """The placeholder of an output: the reference, and what is told of it."""
+    return f"{TRIMMED.removesuffix(']')}; {'; '.join(filter(None, told))}]"
+
+
+def count_lines(one: Seen) -> int:
+    """How many lines the whole of an output has."""
+    if one.kept is not None and one.kept.lines:
+        return one.kept.lines
+    whole = one.row.whole.parts[one.number]
+    return (whole if isinstance(whole, Result) else one.part).text.count("\n") + 1
 
 
 def _measure(text: str, kept: Kept | None) -> str:

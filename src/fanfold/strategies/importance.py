@@ -14,7 +14,7 @@ from fanfold.core.errors import BadArguments, BadSetting
 from fanfold.core.message import Call, Image, Message, Part, Result, Text, text_of
 from fanfold.core.plan import Plan
 from fanfold.core.view import Block, Row, Span, View
-from fanfold.strategies.handover.first import first_request, without
+from fanfold.strategies.handover.first import first_request, room_to_quote, without
 from fanfold.text.patterns import pattern
 
 Scorer = Callable[[Message], float]
@@ -115,7 +115,7 @@ class Important(msgspec.Struct, frozen=True):
             return
         first = first_request(view, budget)
         newer = [block for block in view.offered if block not in older and first not in block.rows]
-        view = yield without(leaving, view, budget.room // 10)
+        view = yield without(leaving, view, room_to_quote(budget))
         while view.refused and _messages(view.rows) > self.most:
             every = _span(older)
             view = yield Fold(every.covers, _SHORT.format(every.count))

@@ -15,7 +15,7 @@ from fanfold.core.errors import BadSetting
 from fanfold.core.message import user
 from fanfold.core.plan import Plan
 from fanfold.core.view import Row, Span, View
-from fanfold.strategies.handover.first import asking_row, first_request, quoted_first, without
+from fanfold.strategies.handover.first import asking_row, first_request, quoted_first, room_to_quote, without
 from fanfold.strategies.handover.seal import sealed
 
 BETA = "compact-2026-01-12"
@@ -67,10 +67,10 @@ class Native(msgspec.Struct, frozen=True):
         """
         before, run = _replaced(view, budget)
         if before.rows:
-            yield without(before, view, budget.room // 10)
+            yield without(before, view, room_to_quote(budget))
         block = _last_block(view, run)
         if len(run.rows) > len(block.rows):
-            quote = quoted_first(Span(run.rows[: -len(block.rows)]), view, budget.room // 10)
+            quote = quoted_first(Span(run.rows[: -len(block.rows)]), view, room_to_quote(budget))
             asked = (user(sealed(quote, run, view)),) if quote else ()
             yield Fold(run.covers, (*asked, *block.messages))
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from fanfold.core.budget import Budget
-from fanfold.core.edit import ASKED, Elide
+from fanfold.core.edit import Elide
 from fanfold.core.errors import BadArguments, BadSetting
-from fanfold.core.message import Call, Result
+from fanfold.core.message import Call
 from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import View
-from fanfold.strategies.elide import Seen, outputs
+from fanfold.strategies.elide import Seen, count_lines, outputs, trimmed_to
 from fanfold.strategies.handover.tools import Tools, Use, tools_with
 from fanfold.text.cutting import short
 
@@ -59,7 +59,10 @@ def shorten_reads(
         for one in list(_old(view, keep, table, edits=edits)):
             if view.tokens <= budget.goal:
                 return
-            view = yield Elide(f"{one.seen.row.id}#{one.seen.number}", _line(one))
+            view = yield Elide(
+                f"{one.seen.row.id}#{one.seen.number}",
+                trimmed_to(f"{count_lines(one.seen):,} lines", one.why),
+            )
 
     return shorten_reads
 
@@ -101,11 +104,3 @@ def _rewritten(use: Use, *, edits: bool) -> Iterator[tuple[str, str]]:
     """The files of which a call leaves nothing as it was, or with `edits` not everything."""
     verbs: Sequence[str] = ("written", "deleted", "moved", "changed") if edits else ("written", "deleted")
     return ((change.path, change.verb) for change in use.changes if change.path and change.verb in verbs)
-
-
-def _line(old: _Old) -> str:
-    whole = old.seen.row.whole.parts[old.seen.number]
-    result = whole if isinstance(whole, Result) else old.seen.part
-    kept = old.seen.kept
-    lines = kept.lines if kept is not None and kept.lines else result.text.count("\n") + 1
-    return f"[tool output trimmed; {ASKED}; {lines:,} lines; {old.why}]"

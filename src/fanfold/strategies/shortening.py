@@ -15,7 +15,7 @@ from fanfold.core.errors import BadArguments
 from fanfold.core.message import Call, Result
 from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import Row, View
-from fanfold.strategies.elide import Seen, outputs
+from fanfold.strategies.elide import Seen, count_lines, outputs, trimmed_to
 from fanfold.strategies.framing import framing
 from fanfold.strategies.handover.evidence import ended
 from fanfold.strategies.handover.names import (
@@ -104,9 +104,8 @@ def line_of(one: Seen, tools: Tools, names: Sequence[str] = ()) -> str:
     use = tools.use(one.call) if one.call else None
     how = ended(result, use)
     code = f"exit {how.code}" if how.code is not None else "failed" if how.ok is False else ""
-    lines = one.kept.lines if one.kept is not None and one.kept.lines else result.text.count("\n") + 1
-    told = [code, f"{lines:,} lines", short(how.error or how.line, 140), BETWEEN.join(names)]
-    return f"[tool output trimmed; {ASKED}; {'; '.join(filter(None, told))}]"
+    why = short(how.error or how.line, 140)
+    return trimmed_to(code, f"{count_lines(one):,} lines", why, BETWEEN.join(names))
 
 
 def _names(going: Sequence[Seen], view: View, room: float) -> dict[tuple[str, int], list[str]]:

@@ -28,6 +28,11 @@ def first_request(view: View, budget: Budget) -> Row | None:
     return row if row and row.tokens <= budget.window // 10 + _AROUND else None
 
 
+def room_to_quote(budget: Budget) -> int:
+    """The tokens that a quotation of the first request may take."""
+    return budget.room // 10
+
+
 def asking_row(view: View) -> Row | None:
     """The row that tells what was asked first: the first request, or a summary before it."""
     return next((row for row in view.rows if row.is_request or row.kind == "fold"), None)
@@ -57,7 +62,7 @@ def _dropped(view: View, budget: Budget, but: Sequence[Row], quoting: bool) -> D
         old = view.oldest(leaving=budget.goal - room, but=but)
         if not old.rows:
             return None
-        edit = without(old, view, budget.room // 10) if quoting else Drop(old.covers)
+        edit = without(old, view, room_to_quote(budget)) if quoting else Drop(old.covers)
         taken = _taken(edit, old, view)
         if taken <= room:
             return None if _is_marker(old) and old.tokens <= taken else edit
