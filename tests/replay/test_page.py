@@ -149,7 +149,8 @@ def test_the_page_says_what_was_found_in_words_and_what_was_run(played: list[Pla
     scores["none"].over = over
     words = "cheaper" if cheaper >= 0 else "more expensive"
     assert said == (
-        f"drop_oldest is {abs(cheaper):.0%} {words} than sending everything, {kept:.0%} of the trail kept"
+        f"drop_oldest is {abs(cheaper):.0%} {words} than sending everything, "
+        f"and keeps {kept:.0%} of the trail of work"
     ).replace("%", " %")
     about = About(command="fanfold replay 'my talks' --window 2500", date="3 May 2026")
     text = page([msgspec.structs.replace(one, model="gpt-5.2") for one in played], scores, 2_500, about=about)
@@ -166,7 +167,7 @@ def test_the_page_says_what_was_found_in_words_and_what_was_run(played: list[Pla
 def test_the_page_compares_with_nothing_that_does_not_fit(played: list[Played]) -> None:
     scores = totals(played)
     scores["none"].over, scores["drop_oldest"].over = 3, 0
-    kept = f"{scores['drop_oldest'].trail.mean:.0%} of the trail kept".replace("%", " %")
+    kept = f"and keeps {scores['drop_oldest'].trail.mean:.0%} of the trail of work".replace("%", " %")
     begin = f"Sending everything does not fit in 3 of {scores['none'].calls} calls; "
     cost = f"{scores['drop_oldest'].cost / 1e6:,.2f} M token equivalents"
     said = headline(scores).replace("\N{NO-BREAK SPACE}", " ")
@@ -176,7 +177,11 @@ def test_the_page_compares_with_nothing_that_does_not_fit(played: list[Played]) 
     part = 1 - scores["drop_oldest"].cost / scores["other"].cost
     words = f"{abs(part):.0%} {'cheaper' if part >= 0 else 'more expensive'}".replace("%", " %")
     said = headline(scores).replace("\N{NO-BREAK SPACE}", " ")
-    assert said == f"{begin}drop_oldest is {words} than other, {kept}"
+    share = f"{scores['other'].trail.mean:.0%}".replace("%", " %")
+    assert said == f"{begin}drop_oldest is {words} than other, {kept} (other: {share})"
+    del scores["none"]
+    said = headline(scores).replace("\N{NO-BREAK SPACE}", " ")
+    assert said == f"drop_oldest is {words} than other, {kept} (other: {share})"
     assert not [name for name, text in MEANING.items() if text.startswith("The same")]
 
 

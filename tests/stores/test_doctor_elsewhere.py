@@ -38,6 +38,14 @@ def test_a_healthy_server_is_told_to_be_well(connect: Connect) -> None:
     assert (report.sessions, report.lines, report.blobs) == (1, 26, 2)
 
 
+def test_notes_of_a_store_about_erasures_are_no_session(connect: Connect) -> None:
+    store = kept(connect())
+    with fanfold.open("run", store=store) as chat:
+        chat.erase(chat.view().rows[0].id, "asked to forget")
+    report = fanfold.doctor(store)
+    assert (report.sessions, report.tenants) == (1, 1)
+
+
 def test_a_server_that_is_not_there_is_reported_not_raised() -> None:
     report = fanfold.doctor("postgresql://127.0.0.1:1/none?connect_timeout=2")
     assert "cannot be reached" in str(report)

@@ -40,6 +40,8 @@ _SHAPES: dict[str, list[Body]] = {
     "one message": [said("Hello.")],
 }
 
+_EXAMPLE = " ".join(_SHAPES["several turns"][2]["content"].split()[:3])
+
 
 def check_strategy(
     strategy: Strategy, *, summarizer: Asker | None = None, window: int = 2_000, keep_first: bool = True
@@ -58,7 +60,8 @@ def check_strategy(
     finally:
         logger.disabled = disabled
     if not made:
-        return f"{name_of(strategy)} keeps every promise, but changed none of {len(_SHAPES)} conversations."
+        none = f"{name_of(strategy)} keeps every promise, but changed none of {len(_SHAPES)} conversations"
+        return f"{none}; their outputs are words such as {_EXAMPLE!r}."
     named = ", ".join(dict.fromkeys(made))
     done = f"it shortened {len(set(made))} of {len(_SHAPES)} conversations ({named})"
     return f"{name_of(strategy)} keeps every promise: {done}, and left the others alone."

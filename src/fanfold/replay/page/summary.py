@@ -52,24 +52,43 @@ class About(msgspec.Struct, frozen=True, kw_only=True):
 
 def headline(scores: Mapping[str, Score]) -> str:
     """What was found, in one sentence: the default, or the first policy that leaves something out."""
+    return _sentence(scores).replace("%", _PERCENT)
+
+
+def _sentence(scores: Mapping[str, Score]) -> str:
     name = next((one for one in (*CHOSEN, *scores) if one in scores and one != "none"), None)
     if name is None:
         return "What it costs to send everything"
     score, whole = scores[name], scores.get("none")
-    trail = "" if score.trail.mean is None else f", {score.trail.mean:.0%} of the trail kept"
-    if whole is None or not whole.cost:
-        return f"{name}: {score.cost / 1e6:,.2f} M token equivalents{trail}"
-    if not whole.over:
-        return f"{name} is {_against(score, whole)} sending everything{trail}".replace("%", _PERCENT)
+    if whole is not None and whole.cost and not whole.over:
+        return f"{name} is {_against(score, whole)} sending everything{_kept(score)}"
     # What does not fit cannot be sent, so that its price says nothing.
+    begin = f"{name} "
+    if whole is not None and whole.over:
+        begin = f"Sending everything does not fit in {whole.over:,} of {_many(whole.calls, 'call')}; {name} "
     fitting = (
         one for one in scores if one not in (name, "none") and scores[one].cost and not scores[one].over
     )
     other = next(fitting, None)
-    says = f"Sending everything does not fit in {whole.over:,} of {_many(whole.calls, 'call')}; {name} "
     if other is None:
-        return f"{says}costs {score.cost / 1e6:,.2f} M token equivalents{trail}".replace("%", _PERCENT)
-    return f"{says}is {_against(score, scores[other])} {other}{trail}".replace("%", _PERCENT)
+        return f"{begin}costs {_cost(score)}{_kept(score)}"
+    return f"{begin}is {_against(score, scores[other])} {other}{_kept(score, other, scores[other])}"
+
+
+def _cost(score: Score) -> str:
+    """In dollars where all prices are known."""
+    if score.dollars and not score.unpriced:
+        return f"${score.dollars:,.2f}"
+    return f"{score.cost / 1e6:,.2f} M token equivalents"
+
+
+def _kept(score: Score, other: str = "", beside: Score | None = None) -> str:
+    """How much of the trail of work a policy keeps; and the one that it is compared with."""
+    if score.trail.mean is None:
+        return ""
+    known = beside is not None and beside.trail.mean is not None
+    compared = f" ({other}: {beside.trail.mean:.0%})" if known and beside else ""
+    return f", and keeps {score.trail.mean:.0%} of the trail of work{compared}"
 
 
 def _against(score: Score, other: Score) -> str:

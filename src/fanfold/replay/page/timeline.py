@@ -19,7 +19,8 @@ def timelines(played: Sequence[Played], hues: Mapping[str, str], window: int) ->
     groups: dict[str, list[Played]] = {}
     for one in played:
         groups.setdefault(one.conversation, []).append(one)
-    marks = "○ an edit: the prompt did not only grow · <span class=alarm>|</span> a call needed what was gone"
+    called = "<span class=alarm>|</span> a call needed something that was gone"
+    marks = f"○ an edit: something before the end of the prompt changed · {called}"
     longest = sorted(groups.items(), key=lambda item: -len(item[1][0].windows))
     return f"<p class=remark>{marks}</p>" + "".join(
         f"<details{' open' * (not number)}><summary><b>{escape(name)}</b> <small>{many(len(group[0].windows), 'call')}"
@@ -50,7 +51,7 @@ def _strip(one: Played, hue: str, window: int) -> str:
 
 
 def _caption(one: Played) -> str:
-    gone = many(len(one.lost), "reference") + " gone" if one.lost else "nothing gone"
+    gone = many(len(one.lost), "name") + " needed but gone" if one.lost else "nothing needed was gone"
     return f"<i></i><b>{escape(one.policy)}</b> <small>{many(len(one.changes), 'edit')}, {gone}</small>"
 
 

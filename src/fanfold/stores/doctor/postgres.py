@@ -33,8 +33,7 @@ class _ServerVisit(Visit):
     def look_at_logs(self) -> None:
         """Every record can be read, belongs to its session's log, and the messages it names are there."""
         for tenant, session, end in self.rows("all_sessions"):
-            self.sessions += 1
-            self.owners.add(tenant)
+            self.count_session(tenant, readable_name(tenant))
             where = f"session {readable_name(session)!r}"
             try:
                 place = session_place(as_text(tenant), as_text(session))

@@ -60,6 +60,10 @@ class Report(msgspec.Struct, frozen=True):
         return "\n".join(lines)
 
 
+_OWN = "\N{SYMBOL FOR UNIT SEPARATOR}"
+"""The sign in names of tenants under which stores and gateways keep notes of their own."""
+
+
 class Visit:
     """What a look at any kind of store has in common."""
 
@@ -91,6 +95,12 @@ class Visit:
             blobs=self.blobs,
             tenants=len(self.owners),
         )
+
+    def count_session(self, owner: object, name: str) -> None:
+        """One session more, unless fanfold keeps notes of its own under a tenant with this name."""
+        if _OWN not in name:
+            self.sessions += 1
+            self.owners.add(owner)
 
     def found(self, what: str, *, repaired: bool = False) -> None:
         """Say that something is not as it should be."""

@@ -100,8 +100,7 @@ class _FileVisit(Visit):
             if found is not None:
                 self.tenants[number] = found
         for number, _, name, kept, tenant in self.database.rows("session_names"):
-            self.sessions += 1
-            self.owners.add(tenant)
+            self.count_session(tenant, self.tenants.get(tenant, ""))
             if tenant not in self.tenants:
                 self.found(f"session {readable_name(name)!r}: nobody knows whose it is")
                 continue
