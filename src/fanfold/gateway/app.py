@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 from fanfold.core.errors import FanfoldError
 from fanfold.gateway.client import Client
 from fanfold.gateway.clients import client_named
-from fanfold.gateway.conversations import WORK, Conversations
+from fanfold.gateway.conversations import Conversations
 from fanfold.gateway.course import Courses
 from fanfold.gateway.exchange import Exchange, serve_exchange
 from fanfold.gateway.guard import EVERY
@@ -31,6 +31,7 @@ from fanfold.gateway.route import Destination, find_destination
 from fanfold.gateway.safety import Refused, check_json, check_request, read_body
 from fanfold.gateway.settings import ServeSettings, read_settings
 from fanfold.gateway.upstream import Upstreams
+from fanfold.gateway.work import WORK, settle
 
 _LOG = getLogger("fanfold.gateway")
 _TEXT = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8")]
@@ -129,12 +130,16 @@ class Gateway:
             _LOG.error("Requests are not managed until the store can be used: %s", error)
 
     async def _learn(self) -> None:
-        """Hear what others erase also while nobody asks: the store may be down when the next request comes."""
+        """Hear what others erase also while nobody asks: the store may be down when the next request comes.
+
+        Then the store may do what a request would else wait for.
+        """
         while True:
             await sleep(EVERY)
             if self.conversations is not None:
                 with suppress(FanfoldError):
                     await WORK.run(self.conversations.learn)
+                    await WORK.run(settle, self.conversations.pool)
 
     def _read_settings(self) -> None:
         self._given = read_settings()

@@ -52,9 +52,7 @@ from fanfold.session.pool import MEMORY, Lease, Pool
 from fanfold.session.request import SentRequest
 from fanfold.session.session import Session
 from fanfold.session.stored import count_unedited
-from fanfold.session.threads import Threads
 
-WORK = Threads("gateway", 8)
 _COMMON = "gpt-5.2"
 """A model with the vocabulary by which OpenAI's and Anthropic's are counted; others are read when one comes."""
 _PAUSE = 5.0

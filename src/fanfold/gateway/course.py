@@ -82,6 +82,12 @@ class Continuation(msgspec.Struct, frozen=True, kw_only=True):
     reframed: bool
     """Whether something may have changed beside the messages."""
 
+    @property
+    def size(self) -> int:
+        """How many bytes are new."""
+        new = len(self.course.head) - self.course.ends[self.known - 1]
+        return new + len(self.course.tail) if self.reframed else new
+
 
 class Courses:
     """The courses that are known, each by its place; those that were not gone on for longest are forgotten."""

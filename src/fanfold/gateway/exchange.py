@@ -28,7 +28,7 @@ from fanfold.dialects.http.replies import replay
 from fanfold.dialects.http.request import HttpRequest
 from fanfold.gateway.client import Client
 from fanfold.gateway.compaction import compacted_reply, is_trigger, without_trigger
-from fanfold.gateway.conversations import WORK, Conversations, Managed, Unmanaged
+from fanfold.gateway.conversations import Conversations, Managed, Unmanaged
 from fanfold.gateway.course import Continuation, Course
 from fanfold.gateway.foreign import Answer, own_headers
 from fanfold.gateway.headers import Headers, get, to_client
@@ -42,6 +42,7 @@ from fanfold.gateway.route import Destination
 from fanfold.gateway.safety import BrokenOff, Refused
 from fanfold.gateway.stored import answer_stored, keep_beside
 from fanfold.gateway.stream import Overheard
+from fanfold.gateway.work import WORK, run_short
 
 if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway
@@ -248,8 +249,9 @@ async def follow(gateway: Gateway, exchange: Exchange) -> Managed | None:
     if step is None or conversations is None:
         return None
     try:
-        async with gateway.turn(exchange.holder.tenant, step.course.name):
-            found = await WORK.run(conversations.follow, step)
+        session = (exchange.holder.tenant, step.course.name)
+        async with gateway.turn(*session):
+            found = await run_short(conversations.pool, session, step.size, conversations.follow, step)
     except Exception as error:  # whatever it is, it is met again where the request is read as a whole
         _LOG.debug("A request is read as a whole: %s.", type(error).__name__)
         return None

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import asdict
 
 from fanfold.gateway.client import Client
-from fanfold.gateway.conversations import WORK
 from fanfold.gateway.headers import get
 from fanfold.gateway.safety import Refused, check_request
 from fanfold.gateway.settings import PROVIDERS, ServeSettings
+from fanfold.gateway.work import WORK
 from fanfold.inspector.safety import PREFIX, Access, Grant
 
 if TYPE_CHECKING:

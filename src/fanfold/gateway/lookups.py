@@ -19,7 +19,7 @@ from fanfold.dialects.http.errors import read_error, write_error_event
 from fanfold.dialects.http.events import EVENTS, event_reader, wire_bytes
 from fanfold.dialects.http.rounds import splice_replies, stream_splice
 from fanfold.gateway.client import Client
-from fanfold.gateway.conversations import WORK, Managed
+from fanfold.gateway.conversations import Managed
 from fanfold.gateway.foreign import Answer, own_headers
 from fanfold.gateway.headers import to_client
 from fanfold.gateway.hidden import MOST, is_mixed, own_ids
@@ -27,6 +27,7 @@ from fanfold.gateway.question import ask_until_it_fits, record, there
 from fanfold.gateway.responses import told_response
 from fanfold.gateway.safety import BrokenOff
 from fanfold.gateway.stream import Overheard
+from fanfold.gateway.work import WORK
 
 if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway

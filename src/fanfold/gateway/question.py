@@ -12,7 +12,7 @@ import msgspec
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.http.errors import read_error
 from fanfold.dialects.registry import DialectName
-from fanfold.gateway.conversations import WORK, Conversations, Managed
+from fanfold.gateway.conversations import Conversations, Managed
 from fanfold.gateway.foreign import Answer, ForeignAnswer, convert, read_sent
 from fanfold.gateway.headers import get, to_upstream
 from fanfold.gateway.reading import read
@@ -20,6 +20,7 @@ from fanfold.gateway.responses import may_be_looked_up
 from fanfold.gateway.route import upstream_address
 from fanfold.gateway.safety import Refused, unpack
 from fanfold.gateway.stream import Overheard
+from fanfold.gateway.work import WORK, run_short
 
 if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway
@@ -121,8 +122,9 @@ async def record(gateway: Gateway, managed: Managed, heard: Overheard) -> Reply 
         return None
     reply: Reply | None = None
     try:
-        async with gateway.turn(managed.holder.tenant, managed.name):
-            reply = await WORK.run(work)
+        session = (managed.holder.tenant, managed.name)
+        async with gateway.turn(*session):
+            reply = await run_short(conversations.pool, session, heard.size, work)
             await _count_miss(gateway, managed, reply)
     except Exception as error:
         gateway.metrics.add("bypassed", reason="not recorded")

@@ -13,11 +13,12 @@ from urllib.parse import parse_qs
 from fanfold.core.errors import FanfoldError
 from fanfold.dialects.http.errors import write_error
 from fanfold.gateway.client import Client
-from fanfold.gateway.conversations import WORK, Conversations
+from fanfold.gateway.conversations import Conversations
 from fanfold.gateway.question import ask
 from fanfold.gateway.responses import DIALECT, UnknownResponse, told_response
 from fanfold.gateway.safety import Refused
 from fanfold.gateway.stream import Overheard
+from fanfold.gateway.work import WORK
 
 if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway

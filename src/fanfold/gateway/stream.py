@@ -41,7 +41,8 @@ class Overheard:
         self._unpacking = unpacking(coding)
         self._deaf = is_packed(coding) and self._unpacking is None
         self._pieces: list[bytes] = []
-        self._size = 0
+        self.size = 0
+        """How many bytes passed by, packed as they are."""
         self._length = int(length) if length and length.isdecimal() else None
 
     @classmethod
@@ -79,9 +80,9 @@ class Overheard:
 
     def _take(self, piece: bytes) -> bytes | None:
         """The piece unpacked; None where it cannot be read. Pieces of a whole body are kept."""
-        self._size += len(piece)
-        self.ended = self.ended or self._size == self._length
-        if self._deaf or self._size > _MOST:
+        self.size += len(piece)
+        self.ended = self.ended or self.size == self._length
+        if self._deaf or self.size > _MOST:
             self._deaf = True
             return None
         if self._unpacking is not None:

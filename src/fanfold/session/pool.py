@@ -240,6 +240,12 @@ class Pool:
                 evicted=self._evicted,
             )
 
+    def has_free(self, name: str, *, tenant: str) -> bool:
+        """Whether a session is live and nobody uses it, so that whoever enters now waits for nobody in this process."""
+        with self._lock:
+            slot = self._slots.get((tenant, name))
+            return slot is not None and slot.live and not slot.users
+
     def evict(self) -> int:
         """Close sessions that nobody uses and that were idle for too long, or for which there is no memory."""
         closed = sum(self._close_unused(key) for key in self._find_idle())

@@ -72,6 +72,8 @@ class GroupCommit(Generic[T]):
                 return work()
             finally:
                 self._database.lock.release()
+        if self._database.is_hasty:
+            raise self._database.busy()
         mine = WaitingWrite(work)
         self._line.append(mine)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
@@ -73,6 +74,8 @@ class Database:
         """Which file was opened: whoever deletes it, or puts another one in its place, does not disturb SQLite."""
         self._seen: tuple[int, ...] | None = None
         """The file as it was when it was opened where nothing can be written, not even a lock; None elsewhere."""
+        self._hasty = 0
+        """The thread that waits for nobody just now, if one does not."""
         self.on_connect: Callable[[], None] = lambda: None
         """Called when the file is opened: it may be another one by now."""
 
@@ -108,7 +111,7 @@ class Database:
             try:
                 return work(self.connection())
             except sqlite3.Error as error:
-                if _code(error) != sqlite3.SQLITE_BUSY or self.in_transaction:
+                if _code(error) != sqlite3.SQLITE_BUSY or self.in_transaction or self.is_hasty:
                     raise self._fail(error) from error
             return self._run_in_turn(work)
 
@@ -123,6 +126,31 @@ class Database:
                 if _code(error) != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                     raise self._fail(error) from error
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Inside, this thread waits for nobody who writes, in this process or another: `Busy` is raised at once."""
+        if not self.lock.take(blocking=False):
+            raise self.busy()
+        self.lock.release()  # whoever is inside may want a lock that somebody has who waits for this one
+        self._hasty = threading.get_ident()
+        try:
+            yield
+        finally:
+            self._hasty = 0
+
+    @property
+    def is_hasty(self) -> bool:
+        """Whether this thread waits for nobody."""
+        return self._hasty != 0 and self._hasty == threading.get_ident()
+
+    def busy(self) -> Busy:
+        """What whoever waits for nobody is told."""
+        return Busy(f"{self.path} is being written by somebody else. Try again.")
+
+    def move_journal(self) -> None:
+        """Move the journal into the file, as far as nobody reads it: else a later write waits for that."""
+        self.plain("PRAGMA wal_checkpoint(PASSIVE)")
 
     def all_lines(self) -> Iterator[tuple[Any, ...]]:
         """Every line of the file, some at a time."""
