@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import fanfold
+from builders import asks, calls, gives, long, opened, says, tell
 from fanfold import Elide, NotFound, Pin, Undo
 from fanfold.core.message import Call, text_of, user
 from fanfold.session.record import append
@@ -191,3 +192,19 @@ def test_that_a_pinned_message_is_shortened_is_warned_of(caplog: pytest.LogCaptu
     row = chat.view().rows[1]
     chat.pin(row.id)
     assert f"{row.id[:8]} is shortened by e1, and pinned as the model sees it" in caplog.text
+
+
+def test_a_pinned_line_of_a_note_that_leaves_is_put_into_what_an_output_becomes() -> None:
+    """An older note leaves with the first edit before it, so what it says would be gone with it."""
+    chat = opened(
+        9_000, strategy=lambda view, budget: [Elide(f"{view.rows[2].id}#0", "[shorter]")], filters=()
+    )
+    tell(chat, asks("Go."), calls("c1"), gives("c1", long("Output.", 400)), says("Seen."))
+    chat.note("state", "Never touch main.")
+    chat.pin("Never touch main.")
+    tell(chat, says("Noted."))
+    chat.note("state", "All is well.")
+    tell(chat, says("Noted."), asks("Go on."))
+    assert chat.compact(force=True).status == "reduced"
+    assert "[shorter]" in shown(chat)
+    assert "Never touch main." in shown(chat)

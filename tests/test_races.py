@@ -349,3 +349,25 @@ def test_what_two_sessions_say_alike_is_stored_though_one_of_them_fails(tmp_path
     assert [message.text for message in again.view().messages] == ["Hello."]
     assert one.say("Hello.").message.text == "Hello."
     assert fanfold.doctor(tmp_path / "a.db").findings == ()
+
+
+def test_a_reference_that_was_given_out_meanwhile_is_given_to_nothing_else() -> None:
+    """Two edits with one reference: whoever looks it up would read the wrong output."""
+
+    def plan(view: View, budget: Budget) -> Plan:
+        yield Elide(f"{view.rows[0].id}#0", "[one; ref={ref}]")
+        yield from ask((), "Anything else?")
+
+    def elide_another(question: Any) -> str:
+        edit = Elide(f"{path(chat)[1]}#0", "[two; ref=m1]", "m1")
+        chat._do(
+            lambda state: state.commit([Decision(state.log.next_edit(), state.log.head, edit, "person")])
+        )
+        return "No."
+
+    chat = opened(9_000, strategy=plan, summarizer=elide_another)
+    tell(chat, asks(long("first", 300)), says(long("second", 300)), asks("Go on."))
+    assert chat.compact(force=True).status == "reduced"
+    assert texts(chat)[:2] == ["[one; ref=m2]", "[two; ref=m1]"]
+    assert chat.output("m1").lines(1, 1)[0].startswith("second")
+    assert chat.output("m2").lines(1, 1)[0].startswith("first")

@@ -281,3 +281,27 @@ def test_another_word_is_a_fork_all_the_same() -> None:
             changed = history()
             changed[-1] = json.loads(json.dumps(changed[-1]).replace("imports re", "imports os"))
             assert chat.merge(changed).forked
+
+
+def test_a_thought_whose_reply_was_taken_back_does_not_stay_without_it() -> None:
+    """A reasoning item belongs to the item behind it, and OpenAI refuses one that stands alone."""
+    asked, thought, reply = responses_history()[:3]
+    instead = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Rather b.py."}]}
+    with fanfold.open("run", window=9_000, dialect="openai.responses", recall=False) as chat:
+        chat.merge([asked, thought, reply])
+        assert chat.merge([asked, instead]).forked
+        assert chat.request()["input"] == [asked, instead]
+        assert {row.kind for row in chat.view().rows} == {"entry"}, "nothing had to be repaired for that"
+
+
+def test_what_was_undone_before_a_client_went_another_way_can_be_done_again() -> None:
+    """Else `redo` says that it did something, and the view stays as it is."""
+    ask, answer = ({"role": role, "content": f"{role} speaks"} for role in ("user", "assistant"))
+    with fanfold.open("run", window=9_000, dialect="openai.chat", recall=False) as chat:
+        chat.merge([ask, answer, ask, answer])
+        edit = chat.fold(tuple(row.id for row in chat.view().rows[:2]), "They spoke.")
+        chat.undo(edit.id)
+        assert chat.merge([ask, answer, {**ask, "content": "Something else."}]).forked
+        assert len(chat.view().rows) == 3
+        chat.redo(edit.id)
+        assert [message.text for message in chat.view().messages] == ["They spoke.", "Something else."]

@@ -237,3 +237,15 @@ def test_a_setting_turns_it_on(monkeypatch: pytest.MonkeyPatch) -> None:
         with opened(defer=None, window=60_000) as chat:
             chat.say("Go.")
             assert len(chat.request(max_tokens=100)["tools"]) == there
+
+
+def test_what_was_found_and_called_stays_in_the_answer_of_its_search() -> None:
+    """Else the model reads that its search found nothing, beside calls of what it found."""
+    with opened(strategy=[fanfold.elide(keep=1)], filters=()) as chat:
+        chat.say("Merge it.")
+        finds(chat, query="pull requests")
+        for n in range(8):
+            uses(chat, f"c{n}", MERGE, output="done " * 400, **ARGUMENTS)
+        chat.compact(force=True)
+        found = next(row.messages[0] for row in chat.view().rows if row.results == ("f1",))
+        assert json.loads(found.results[0].text) == {"loaded": [MERGE]}

@@ -184,3 +184,10 @@ def test_names_are_split_and_japanese_goes_by_pairs_of_letters() -> None:
     assert split_words("getUserById") == [stem("get"), stem("user"), "id", "getuserbyid"]
     assert split_words("残業時間") == ["残業", "業時", "時間"]
     assert split_words("JavaScript")[-1] == "javascript"
+
+
+def test_an_end_that_several_names_have_is_searched_for_and_not_guessed() -> None:
+    names = [f"mcp__{server}__list_items" for server in ("shop", "notes", "todo")]
+    found = catalog([Known(name, "List them.", (), "") for name in names])
+    assert found.name_of("list_items") is None
+    assert set(found.find({"name": "list_items"})) == set(found.waiting)

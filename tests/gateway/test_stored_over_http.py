@@ -112,3 +112,13 @@ def test_what_is_not_to_be_stored_is_not():
     with Upstream(told(response("resp_1", CALL))) as upstream, Gate(upstream.url, keys=KEYS) as gate:
         post(gate, {"input": INPUT, "tools": [TOOL], "store": False}, "ana")
         assert ask(gate, "GET", "resp_1", "ana")[0] == 404
+
+
+def test_what_is_only_named_as_an_item_could_be_another_tenants():
+    """The provider takes all tenants for one customer: an item's id alone would bring back what another one said."""
+    with Upstream(told(response("resp_1", CALL))) as upstream, Gate(upstream.url, keys=KEYS) as gate:
+        post(gate, {"input": INPUT, "tools": [TOOL]}, "ana")
+        named = [{"type": "item_reference", "id": CALL["id"]}, RESULT]
+        status, answer = post(gate, {"input": named, "tools": [TOOL]}, "bob")
+        assert (status, len(upstream.requests)) == (404, 1)
+        assert b"whole conversation" in answer

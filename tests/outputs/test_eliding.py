@@ -283,3 +283,14 @@ def test_placeholders_that_are_long_themselves_do_not_stand_in_the_way_of_what_c
         text = "\n".join(sha1(f"{i} {line}".encode()).hexdigest() for line in range(12))
         give(chat, f"c{i}", text, "read", json.dumps({"path": f"f{i}.py"}))
     assert len(elided(chat)) > 100
+
+
+def test_outputs_above_their_share_stay_where_little_of_them_may_go() -> None:
+    """An edit makes the provider read anew what stands behind it: a few tokens are not worth that."""
+    chat = opened(filters=[], strategy=elide(keep=2, share=2_500))
+    chat.say("go")
+    for i, size in enumerate((700, 8_000, 8_000)):
+        give(chat, f"c{i}", f"output {i} ".ljust(size, "x"), "read", json.dumps({"path": f"f{i}.py"}))
+    chat.add(assistant("I have seen it all."))
+    chat.request()
+    assert elided(chat) == []

@@ -1,5 +1,6 @@
 """Reductions that cannot help: nobody pays for them, and they change nothing."""
 
+from itertools import count
 from typing import Any
 
 import pytest
@@ -193,3 +194,38 @@ def test_what_does_not_fit_was_not_reduced(bodies: list[Any], window: int, share
     assert sent is None or view.fixed <= world.room
     if sent is None:
         assert not any(decision.reduces for decision in list(world.log.decisions.values())[made:])
+
+
+def test_of_much_that_the_model_has_not_seen_the_first_request_goes_last() -> None:
+    """Nothing here is large enough to be clipped, and no model saw it: only whole messages can give way."""
+    chat = fanfold.open("run", window=2_000, meter="characters/4", filters=())
+    chat.say("Repair the roof of the red house.")
+    for number in range(60):
+        chat.say(f"Line {number} of what came in. ".ljust(160, "x"))
+    shown = str(chat.request(max_tokens=200)["messages"])
+    assert "Repair the roof" in shown
+    assert "Line 59" in shown
+    assert "Line 1 of" not in shown
+
+
+def test_a_paid_reduction_that_frees_little_is_not_tried_again_before_the_window_is_full() -> None:
+    """Each message or two would make it due, and be paid for, once more."""
+    model = Model()
+
+    def sparing(view: View, budget: Budget) -> Plan:
+        """Fold the two oldest blocks, whatever is needed, into what a model says."""
+        old = [block for block in view.offered if block.rows[0].kind == "entry"][:2]
+        if old:
+            text = yield from ask(old[0].messages, "Sum this up.")
+            yield Fold(tuple(id for block in old for id in block.covers), text)
+
+    chat = fanfold.open("run", window=8_000, strategy=sparing, summarizer=model, meter="characters/4")
+    numbers = count()
+    while chat.view().tokens < ROOM * 0.84:
+        chat.say(f"Question {next(numbers)}. ".ljust(400, "x"))
+        chat.add(assistant("An answer. ".ljust(400, "y")))
+    while chat.view().tokens < ROOM - 250:
+        chat.say(f"Question {next(numbers)}. ".ljust(400, "x"))
+        chat.request(max_tokens=800)
+        chat.add(assistant("An answer. ".ljust(400, "y")))
+    assert model.asked == 1

@@ -265,11 +265,10 @@ def _carry(state: State, old: Sequence[str], first: str | None) -> None:
 
 
 def _left_behind(log: Log, old: set[str], new: Container[str]) -> Iterator[str]:
-    """The edits that do not stand on the new path, but for those that a rewind took back."""
+    """The edits that have no place on the new path, but for those that a rewind took back. `redo` needs theirs too."""
     taken = {id for tip in log.behind for id in log.tree.path(tip)} - old if log.behind else set()
-    dead = log.undone()
     for id, decision in log.decisions.items():
-        if id in dead or isinstance(decision.edit, Pin | Undo):
+        if isinstance(decision.edit, Pin | Undo):
             continue
         places = [place for _, place in log.places[id]]
         if any(place is None or place in new for place in places):
