@@ -10,21 +10,26 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, repeat
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from fanfold.strategies.handover.bare import UNSEEN, bare, decoded
+from fanfold.strategies.handover.hearsay import Order, is_told_again, ordering, orders_in
+from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.tongue import cite
 from fanfold.text.patterns import pattern
 
 _LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f"
-_INNER = "./:@+-"
-"""Signs that stand within a word, and not at its ends."""
-_ATOM = pattern(rf"[{_LETTERS}]|[^\W{_LETTERS}]+(?:[{_INNER}]+[^\W{_LETTERS}]+)*")
+_INNER, _ENDS = "./:@+-", "./:@+-_"
+"""Signs that stand within a word, and those that are none of it at its ends."""
+_ATOM = pattern(rf"[{_LETTERS}]|[^\W{_LETTERS}]+(?:[{UNSEEN}{_INNER}]+[^\W{_LETTERS}]+)*")
 _SMALL = bytes(
     ord(chr(one).lower()) if chr(one).isalnum() or chr(one) in f"_{_INNER}" else 32 for one in range(128)
 ) + bytes(128)
 """ASCII in small letters, and all that stands between words as spaces: ten times as fast as a pattern."""
 _MARKUP = pattern(r"<[^<>]{1,200}>|\\[nt]")
 """What stands between words in pages and strings, and is not said."""
+_CUT = pattern(r"\s+\S+…")
+"""Half a word, at which a line was cut."""
 _WORDS, _SIGNS = 6, 12
 """Words, and Japanese letters, that are said again."""
 _READ = 2_000_000
@@ -34,11 +39,16 @@ Row = tuple[str, ...]
 """Six words in a row, or twelve letters."""
 
 
+Way = Literal["said", "told", "done"]
+"""Said: by whoever it was, in the same words. Told: by the agent, orders in other words, too. Done: orders only."""
+
+
 class SaidLine(NamedTuple):
-    """A line that is compared: its text, and the entry in which it was said."""
+    """A line that is compared: its text, the entry in which it was said, and what counts."""
 
     text: str
     entry: str
+    way: Way = "said"
 
 
 class ToolWords(NamedTuple):
@@ -92,6 +102,8 @@ class _Compared:
         self._read: set[str] = set()
         """The outputs in the volumes."""
         self._marked: dict[SaidLine, str] = {}
+        self._orders: dict[str, list[Order]] = {}
+        """What was ordered in the outputs, where somebody asked."""
 
     def follow(self, heard: tuple[ToolWords, ...]) -> None:
         """Read the outputs that are new, and forget those that are too old."""
@@ -124,6 +136,8 @@ class _Compared:
         if kept < len(self._volumes):
             for old in self._volumes[:-kept]:
                 self._read.difference_update(old.hashes)
+                for text in old.hashes:
+                    self._orders.pop(text, None)
             del self._volumes[:-kept]
             # What an output had that is too old now may stand in a later one, too.
             self._marked = {line: told for line, told in self._marked.items() if told == line.text}
@@ -138,10 +152,31 @@ class _Compared:
             rows = suspects.get(line, ())
             before = self._order.get(line.entry)
             end = len(self._heard) if before is None else before
-            told[line] = _marked(line.text, [(at, to) for row, at, to in rows if first.get(row, end) < end])
+            spans = [(at, to) for row, at, to in rows if first.get(row, end) < end]
+            if line.way == "done":
+                spans = [(at, to) for at, to in _joined(spans) if strict(line.text[at:to])]
+            elif line.way == "told":
+                spans += self._retold(line.text, end)
+            told[line] = _marked(line.text, spans)
             if before is not None:  # nothing that is read later stands before it
                 self._marked[line] = told[line]
         return [told[line] if line in told else self._marked[line] for line in lines]
+
+    def _retold(self, text: str, end: int) -> Iterator[tuple[int, int]]:
+        """The sentences of a line that are orders of earlier outputs in other words."""
+        for sentence, order in ordering(text):
+            if any(
+                is_told_again(order, self._ordered(output))
+                for output in self._read
+                if self._places.get(output, end) < end
+            ):
+                at = text.find(sentence)
+                yield at, at + len(sentence.rstrip(" .。!！"))
+
+    def _ordered(self, output: str) -> list[Order]:
+        if output not in self._orders:
+            self._orders[output] = orders_in(output)
+        return self._orders[output]
 
     def _suspects(self, lines: Sequence[SaidLine]) -> Iterator[SaidLine]:
         """The lines of which some five words in a row stand in an output: quick to tell, and of most lines none do."""
@@ -158,7 +193,7 @@ class _Compared:
         for volume in self._volumes:
             for text, hashes in volume.hashes.items() if not parts.isdisjoint(volume.all) else ():
                 if text in self._places and not parts.isdisjoint(hashes):
-                    words, at = _words(text), self._places[text]
+                    words, at = _words(decoded(text)), self._places[text]
                     found = rows & {row for size in (_WORDS, _SIGNS) for row in _rows(words, size)}
                     first.update((row, min(at, first.get(row, at))) for row in found)
         return first
@@ -170,9 +205,10 @@ def is_whole(text: str) -> bool:
 
 
 def _hashes(text: str) -> array[int]:
-    words = _words(text)
+    said = decoded(text)
+    words = _words(said)
     found = array("q")
-    for size in (_WORDS,) if text.isascii() else (_WORDS, _SIGNS):
+    for size in (_WORDS,) if said.isascii() else (_WORDS, _SIGNS):
         found.extend(map(hash, _rows(words, size - 1, step=2)))
     return found
 
@@ -183,20 +219,23 @@ def _rows(words: Sequence[str], size: int, step: int = 1) -> Iterator[Row]:
 
 
 def _words(text: str) -> list[str]:
-    """The words of an output."""
+    """The words of an output that was decoded."""
     said = _MARKUP.sub(" ", text) if "<" in text or "\\" in text else text
-    return _split(said) if said.isascii() else _ATOM.findall(said.lower())
+    if said.isascii():
+        return _split(said)
+    return list(filter(None, map(str.strip, _ATOM.findall(said.lower()), repeat(_ENDS))))
 
 
 def _split(text: str) -> list[str]:
     """The words of a text in ASCII, as `_ATOM` finds them."""
     pieces = text.encode("ascii").translate(_SMALL).decode("ascii").split()
-    return list(filter(None, map(str.strip, pieces, repeat(_INNER))))
+    return list(filter(None, map(str.strip, pieces, repeat(_ENDS))))
 
 
 def _rows_in(text: str) -> Iterator[tuple[Row, int, int]]:
     """What is compared of a line, each with where it begins and ends."""
-    atoms = [(found[0], found.start(), found.end()) for found in _ATOM.finditer(text.lower())]
+    found = ((bare(one[0]).strip(_ENDS), one.start(), one.end()) for one in _ATOM.finditer(text.lower()))
+    atoms = [atom for atom in found if atom[0]]
     words = [word for word, _, _ in atoms]
     letters = (
         [len(word) == 1 and word > "\u3000" for word in words] if not text.isascii() else [False] * len(words)
@@ -212,6 +251,7 @@ def _marked(text: str, echoes: Iterable[tuple[int, int]]) -> str:
     spans = sorted(echoes)
     told, at = "", 0
     for start, end in _joined(spans):
+        end = cut.end() if (cut := _CUT.match(text, end)) else end
         if text.rfind("«", 0, start) <= text.rfind("»", 0, start):
             lines = (
                 cite(line.strip()) for line in text[start:end].split("\n")

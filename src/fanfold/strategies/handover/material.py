@@ -52,29 +52,6 @@ _HEADINGS = (
 )
 """Headings behind which material stands, each with what ends it; None: nothing does."""
 _BOUNDS = tuple((pattern(start, 8), pattern(end, 8) if end else None) for start, end in _HEADINGS)
-_STAMPED = pattern(
-    r"(\s*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d\S*|\[\d{1,2}:\d\d(?::\d\d)?\] <?\w[\w .-]{0,30}>?:)\s+)(\S.*)"
-)
-"""A line of a log or of a chat: what stands before it, and what it says."""
-_RAISED = pattern(r"(\s*[\w.]*(?:Error|Exception|Warning): )(\S.*)")
-_QUOTED = pattern(r"(\s*>+ ?)(.*)")
-_CITES = pattern(r"(?:wrote|writes|says|said|書いた|言った|より|から)\W{0,3}\Z", 2)
-"""How a line ends before what somebody else said."""
-_CHANGED = pattern(r"([+ -])(.*)")
-_HUNK = pattern(r"@@ .{1,60} @@")
-
-
-def pasted(text: str) -> Iterator[tuple[str, str]]:
-    """The lines of a text, each in two: what the person may have said, and what a log, a diff or somebody else did."""
-    quoting = changing = False
-    before = ""
-    for line in text.split("\n"):
-        quoting = bool(_QUOTED.fullmatch(line)) and (quoting or bool(_CITES.search(before)))
-        changing = bool(_HUNK.match(line)) or (changing and bool(_CHANGED.fullmatch(line)))
-        kinds = (_QUOTED if quoting else None, _CHANGED if changing else None, _STAMPED, _RAISED)
-        found = next((found for kind in kinds if kind and (found := kind.fullmatch(line))), None)
-        yield (found[1], found[2]) if found else (line, "")
-        before = line
 
 
 def set_apart(text: str) -> Iterator[tuple[str, bool]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from fanfold.text.cutting import bytes_of
-from fanfold.text.patterns import finder, pattern
+from fanfold.text.patterns import finder, linear, pattern
 
 LONGEST = 400
 """Characters of a rule; a longer line is a text, of which the sentences are looked at."""
@@ -65,12 +65,27 @@ _MILD = (
 
 def _any(patterns: Iterable[str]) -> Callable[[str], bool]:
     """Finds any of some patterns, however wide their words stand apart."""
-    return finder("|".join(patterns).replace(" ", r"[\s\x{a0}\x{3000}]+"))
+    return finder(_wide(patterns))
+
+
+def _wide(patterns: Iterable[str]) -> str:
+    return "|".join(patterns).replace(" ", r"[\s\x{a0}\x{3000}]+")
 
 
 strict = _any(_STRICT)
 """Whether a text forbids, demands or limits something, rather than merely sounds like it."""
 _ruling = _any((*_STRICT, *_MILD))
+
+
+def orders(text: str) -> Iterator[str]:
+    """The sentences of an output that command or forbid; a long output is searched at once, and not line by line."""
+    raw, end = text.encode("utf-8", "replace"), -1
+    for found in linear(f"(?i){_wide(_STRICT)}").finditer(raw):
+        if found.start() > end:
+            start, end = raw.rfind(b"\n", 0, found.start()) + 1, raw.find(b"\n", found.end())
+            end = end if end >= 0 else len(raw)
+            line = raw[start : min(end, start + _READ)].decode("utf-8", "replace")
+            yield from (one for one in SENTENCE.split(line) if strict(one))
 
 
 def rules(texts: Iterable[str]) -> Iterator[str]:

@@ -12,7 +12,8 @@ from typing import Literal
 import msgspec
 
 from fanfold.core.message import Message, Text
-from fanfold.strategies.handover.material import pasted, set_apart
+from fanfold.strategies.handover.material import set_apart
+from fanfold.strategies.handover.pasting import pasted
 from fanfold.strategies.handover.ruling import rules, strict
 from fanfold.strategies.handover.tongue import cite
 from fanfold.text.cutting import short
@@ -139,12 +140,12 @@ def _marked(text: str) -> str:
     """A text of a person's, in which lines of logs, diffs and other people stand in marks; a fence is one already."""
     if "```" in text:
         return text
-    return "\n".join(f"{said}{cite(other)}" for said, other in pasted(text))
+    return "".join(f"{said}{cite(other)}" for said, other in pasted(text))
 
 
 def _unquoted(text: str) -> str:
     """The same without such lines."""
-    return text if "```" in text else "\n".join("" if other else said for said, other in pasted(text))
+    return text if "```" in text else "".join("" if other else said for said, other in pasted(text))
 
 
 def _plain(text: str) -> str:

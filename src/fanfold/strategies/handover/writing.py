@@ -9,7 +9,7 @@ from itertools import groupby, islice
 import msgspec
 
 from fanfold.strategies.handover import sections
-from fanfold.strategies.handover.echo import SaidLine, is_whole
+from fanfold.strategies.handover.echo import SaidLine, Way, is_whole
 from fanfold.strategies.handover.facts import Asked
 from fanfold.strategies.handover.names import add_folders
 from fanfold.strategies.handover.ruling import strict
@@ -28,7 +28,10 @@ SPEAKERS = {"p": "person", "a": "agent", "c": "client", "m": "model", "t": "tool
 """Who may speak in a line, by the letter that is recorded with it."""
 _SPEAKERS = {"task": "p", "rules": "p", "summary": "c", "instructions": "c", "story": "m", "names": "t"}
 """Who speaks in a section; in all others the agent."""
-_ECHOING = frozenset(("task", "rules", "plan", "found"))
+_ECHOING: Mapping[str, Way] = {
+    "task": "said", "rules": "said", "plan": "told", "found": "told",
+    "running": "done", "files": "done", "done": "done", "checks": "done", "failures": "done",
+}  # fmt: skip
 """Sections in which a person or the agent may say what a tool said first."""
 _FOUND = 0.23
 _SHARES: tuple[tuple[str, sections.Section, float], ...] = (
@@ -244,9 +247,11 @@ def _mark_echoes(
         for heading, lines in found
         if (name := names.get(heading, "")) in _ECHOING
         for line in lines
-        if line.entries
+        if line.entries and (_ECHOING[name] != "done" or strict(line.text))
     ]
-    told = story.echoes.mark([SaidLine(line.text, line.entries[0]) for _, line in said])
+    told = story.echoes.mark(
+        [SaidLine(line.text, line.entries[0].partition("#")[0], _ECHOING[name]) for name, line in said]
+    )
     echoes = [(name, line, text) for (name, line), text in zip(said, told, strict=True) if text != line.text]
     if not echoes:
         return found

@@ -1,0 +1,67 @@
+"""Bare words: what a text says to a model, without what hides its words from a comparison.
+
+A planted order may be written in wide letters, with signs between that nobody sees, in letters of another script, from
+right to left, or in the escapes of pages, addresses, strings and base64. A model reads it all the same, and says it
+again in plain words.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode
+from html import unescape
+from unicodedata import normalize
+from urllib.parse import unquote
+
+from fanfold.text.patterns import finder, pattern
+
+UNSEEN = "\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+"""Signs that nobody sees, as a pattern has them."""
+_COLOUR = pattern(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_ESCAPED = pattern(r"\\u([0-9a-fA-F]{4})")
+_QUOTED = pattern(r"(?:%[0-9A-Fa-f]{2}[^%\s]{0,40}){3}")
+_CODED = pattern(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/]{24,4000}={0,2}(?![A-Za-z0-9+/=_-])")
+_may_code = finder(r"[a-z0-9+]{24}")
+"""Whether it is worth looking for base64: nearly no word has so many letters and figures."""
+_UNSEEN, _SCRIPTS = pattern(f"[{UNSEEN}]+"), pattern("[\u0370-\u052f]")
+_ODD = pattern("[\u2100-\u214f\u2460-\u24ff\uff01-\uff5e\U0001d400-\U0001d7ff]+")
+"""Letters and figures of another width, in circles, or as formulas have them."""
+_BACKWARDS = pattern(r"\u202e([^\u202c\u2069\n]{1,2000})")
+_ALIKE = str.maketrans(
+    "аеорсухіјѕԁӏАВЕКМНОРСТХІαορνικΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+    "aeopcyxijsdlABEKMHOPCTXIaopvikABEZHIKMNOPTYX",
+)
+"""Letters of Cyrillic and Greek that look like Latin ones."""
+
+
+def bare(text: str) -> str:
+    """A text in plain letters, all of which can be seen."""
+    if text.isascii():
+        return text
+    text = _UNSEEN.sub("", _ODD.sub(lambda found: normalize("NFKC", found[0]), text))
+    return text.translate(_ALIKE) if _SCRIPTS.search(text) else text
+
+
+def decoded(text: str) -> str:
+    """What a tool said in plain letters, with what stands in it in a code."""
+    if "\x1b" in text:
+        text = _COLOUR.sub("", text)
+    if "&" in text and ";" in text:
+        text = unescape(text)
+    if "\\u" in text:
+        text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
+    if "%" in text and _QUOTED.search(text):
+        text = f"{text}\n{unquote(text)}"
+    more = [word for found in _CODED.finditer(text) if (word := _plain(found))] if _may_code(text) else []
+    if "\u202e" in text:
+        more += [found[1][::-1] for found in _BACKWARDS.finditer(text)]
+    return bare("\n".join((text, *more)) if more else text)
+
+
+def _plain(found: re.Match[str]) -> str:
+    """What stands in base64, if that is words."""
+    try:
+        said = b64decode(found[0] + "=" * (-len(found[0]) % 4)).decode("utf-8")
+    except ValueError:
+        return ""
+    return said if sum(sign.isalpha() or sign == " " for sign in said) > len(said) // 2 else ""
