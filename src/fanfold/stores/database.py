@@ -97,9 +97,9 @@ class Database:
         """Run a statement for each of many rows, and say how many it changed."""
         return self._run(lambda it: it.executemany(statement("sqlite", name), values).rowcount)
 
-    def on_table(self, name: str, table: str, *values: Any) -> list[tuple[Any, ...]]:
-        """What a statement finds that is about a table of this name."""
-        sql = statement("sqlite", name).replace("{table}", table)
+    def on_table(self, name: str, table: str, *values: Any, size: str = "") -> list[tuple[Any, ...]]:
+        """What a statement finds that is about a table of this name, whose rows are so large."""
+        sql = statement("sqlite", name).replace("{table}", table).replace("{size}", size)
         return self._run(lambda it: it.execute(sql, values).fetchall())
 
     def plain(self, sql: str) -> list[tuple[Any, ...]]:
@@ -201,6 +201,7 @@ class Database:
     def empty_journal(self) -> None:
         """Move the journal into the file, and cut it to nothing."""
         until = time.monotonic() + self._timeout
+        self.plain("PRAGMA wal_checkpoint(PASSIVE)")  # most of the work is done while others write
         while self.plain("PRAGMA wal_checkpoint(TRUNCATE)")[0][0]:
             if time.monotonic() > until:
                 raise Busy(

@@ -28,13 +28,13 @@ from fanfold.stores.coding import (
     Renewal,
     Upgrading,
     as_text,
-    is_relabelled,
     known_dialects,
     new_key,
 )
 from fanfold.stores.echoing import head_numbers, renew_entries
 from fanfold.stores.fibers import can_run
 from fanfold.stores.references import all_named, head_number, named_beside, numbers
+from fanfold.stores.scrubbing import Scrubbed
 from fanfold.stores.sealing import (
     as_bytes,
     checkpoint_place,
@@ -335,28 +335,28 @@ class Postgres(SQLStore):
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub, *, also: str | None = None) -> None:
         """Put a stub in an entry's place, and scrub the sessions that name it."""
-        owner = as_bytes(tenant)
+        owner, beside = as_bytes(tenant), [] if also is None else [also]
+        ahead = self._scrub_ahead(tenant, {*self.referring(tenant, [stub.id]), *beside}, scrub)
         with self.server.writing():
             self.rows("lock_tenant", tenant=owner)
             self._check_mark(self.rows("seal")[0][0])
             named = self.referring(tenant, [stub.id])
             self.rows("erase_entry", tenant=owner, id=as_bytes(stub.id), body=self.coding.entry(stub, tenant))
-            for session in dict.fromkeys((*named, *([] if also is None else [also]))):
+            for session in dict.fromkeys((*named, *beside)):
                 self.rows("lock_session", tenant=owner, session=as_bytes(session))
-                self._scrub(tenant, session, scrub)
+                self._scrub(tenant, session, self._scrubbed(tenant, session, scrub, ahead.get(session)))
 
-    def _scrub(self, tenant: str, session: str, scrub: Scrub) -> None:
+    def _scrub(self, tenant: str, session: str, scrubbed: Scrubbed | None) -> None:
+        if scrubbed is None:
+            return
         place = {"tenant": as_bytes(tenant), "session": as_bytes(session)}
-        rows = self.rows("records", **place)
-        records = self._read(tenant, session, rows, 0, len(rows))
-        changed, added = self.coding.scrub(tenant, session, records, scrub)
-        for seq, body in changed.items():
+        for seq, body in scrubbed.changed.items():
             self.rows("change_record", **place, seq=seq, body=body)
-        if is_relabelled(records, changed):
+        if scrubbed.relabelled:
             self.rows("renew_summary", **place, body=None)
             self._relabelled = True
-        if added:
-            self._append(tenant, session, Batch(added), None)
+        if scrubbed.added:
+            self._append(tenant, session, Batch(scrubbed.added), None)
 
     def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
         """Keep a blob whole: in pieces of 1 MiB, or above that size where `blobs` says."""

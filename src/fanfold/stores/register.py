@@ -28,24 +28,39 @@ class Register:
         self._database.do("add_waiting", (session, key))
 
     def fill(self) -> bool:
-        """Enter every message; False if there was none to enter."""
-        with self._database.lock:
-            tails = self._database.rows("tails")
-            if not any(last is not None and last > key for _, key, last in tails):
-                return False
-            if self._database.look_only:
-                # The file cannot be written, so go on in copies beside it, which stand in front of its own tables.
-                for name in _COPIES:
-                    self._database.do(name, ())
-            with self._database.writing():
-                for session, key, last in self._database.rows("tails"):
-                    self._enter(session, key, last)
-            return True
+        """Enter every message, some in each transaction; False if there was none to enter."""
+        tails = self._database.rows("tails")
+        waiting = [(session, last) for session, key, last in tails if last is not None and last > key]
+        if not waiting:
+            return False
+        if self._database.look_only:
+            # The file cannot be written, so go on in copies beside it, which stand in front of its own tables.
+            for name in _COPIES:
+                self._database.do(name, ())
+        self._drop_idle()
+        for session, last in waiting:
+            while self._enter_some(session, last):
+                pass
+        return True
 
-    def _enter(self, session: int, key: int, last: int | None) -> None:
-        if last is None or last <= key:
-            self._database.do("drop_waiting", (session,))
-            return
+    def _drop_idle(self) -> None:
+        """Nobody seems to write any more to the sessions that have nothing to enter."""
+        with self._database.writing():
+            for session, key, last in self._database.rows("tails"):
+                if last is None or last <= key:
+                    self._database.do("drop_waiting", (session,))
+
+    def _enter_some(self, session: int, last: int) -> bool:
+        """Enter some of a session's lines, up to the last; returns whether more are left."""
+        with self._database.writing():
+            found = self._database.rows("waiting", session)
+            key = found[0][0] if found else last
+            upto = min(key + MANY, last)
+            if upto > key:
+                self._enter(session, key, upto)
+            return upto < last
+
+    def _enter(self, session: int, key: int, last: int) -> None:
         self._database.do("register_lines", (key, last))
         self._database.do("register_tracks", (key, last))
         if not self._database.look_only:

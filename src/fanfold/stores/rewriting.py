@@ -17,8 +17,16 @@ from typing import NamedTuple
 
 from fanfold.stores.database import Database
 
-TABLES = {"line": 500, "checkpoint": 20, "blob": 4, "signature": 20}
-"""The tables that hold content, and of how many of its rows each step is."""
+TABLES = {
+    "line": "coalesce(length(record), 0) + coalesce(length(message), 0)",
+    "checkpoint": "length(body)",
+    "blob": "coalesce(length(data), 0)",
+    "signature": "length(bits)",
+}
+"""The tables that hold content, and how much a row of each holds."""
+_ROWS, _BYTES = 500, 1 << 20
+"""Of so many rows, and of so many bytes, is each step at most: others wait for it."""
+_FIRST = -(1 << 63)
 _LEAST_PAUSE = 0.002
 """Seconds between two steps: others wait for their turn in their sleep, so there must be time to wake up."""
 
@@ -62,7 +70,7 @@ class Rewriting:
         now = self._progress()
         if now.done == now.begun:
             self._begin()
-            now = Progress(now.begun + 1, now.done, copying=True, table=0, after=-(1 << 63))
+            now = Progress(now.begun + 1, now.done, copying=True, table=0, after=_FIRST)
         elif now.copying:
             now = self._copy(now)
         else:
@@ -78,13 +86,13 @@ class Rewriting:
                 self._database.on_table(statement, table)
 
     def _copy(self, now: Progress) -> Progress:
-        table, most = list(TABLES.items())[now.table]
-        last = self._database.on_table("last_to_copy", table, now.after, most)[0][0]
+        table = list(TABLES)[now.table]
+        last = self._last_of_some(table, table, now.after)
         if last is not None:
             self._database.on_table("copy_rows", table, now.after, last)
             return now._replace(after=last)
         if now.table + 1 < len(TABLES):
-            return now._replace(table=now.table + 1, after=-(1 << 63))
+            return now._replace(table=now.table + 1, after=_FIRST)
         for name in TABLES:
             for statement in ("drop_insert_mirror", "drop_update_mirror", "drop_delete_mirror"):
                 self._database.on_table(statement, name)
@@ -93,10 +101,17 @@ class Rewriting:
         return now._replace(copying=False, table=0)
 
     def _clear(self, now: Progress) -> Progress:
-        table, most = list(TABLES.items())[now.table]
-        self._database.on_table("clear_old", table, most)
-        if self._database.on_table("left_of_old", table):
+        table = list(TABLES)[now.table]
+        last = self._last_of_some(table, f"{table}_old", _FIRST)
+        if last is not None:
+            self._database.on_table("clear_old", f"{table}_old", last)
             return now
         self._database.on_table("drop_old", table)
-        last = now.table + 1 == len(TABLES)
-        return now._replace(table=now.table + 1, done=now.begun if last else now.done)
+        is_last = now.table + 1 == len(TABLES)
+        return now._replace(table=now.table + 1, done=now.begun if is_last else now.done)
+
+    def _last_of_some(self, table: str, place: str, after: int) -> int | None:
+        """The last of the next rows of a table, which is in this place; None where there are no more."""
+        found = self._database.on_table("last_to_copy", place, after, _ROWS, _BYTES, size=TABLES[table])
+        last: int | None = found[0][0]
+        return last

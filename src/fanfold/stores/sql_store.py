@@ -18,6 +18,7 @@ from fanfold.core.tree import Entry
 from fanfold.stores.blobs import BlobIntake, BlobPlace, proof_of, range_of
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.coding import Coding, Dialects, Renewal, as_text
+from fanfold.stores.scrubbing import Scrubbed
 from fanfold.stores.sealing import (
     Fetch,
     Seal,
@@ -29,7 +30,7 @@ from fanfold.stores.sealing import (
     signature_place,
 )
 from fanfold.stores.search import BlockBits
-from fanfold.stores.store import TRACKS, Blob, Hold, Stored, Tenants, Track, no_blob, referred_to
+from fanfold.stores.store import TRACKS, Blob, Hold, Scrub, Stored, Tenants, Track, no_blob, referred_to
 from fanfold.stores.summary import Summary
 
 V = TypeVar("V")
@@ -123,6 +124,23 @@ class SQLStore(Tenants):
                 f"Bring back a copy of {self.place}."
             )
         return self.coding.read_records(tenant, session, rows)
+
+    def _scrub_ahead(self, tenant: str, sessions: Iterable[str], scrub: Scrub) -> dict[str, Scrubbed | None]:
+        """What an erasure will make of some sessions, if nobody writes to them until then."""
+        return {session: self._scrubbed(tenant, session, scrub, None) for session in sessions}
+
+    def _scrubbed(self, tenant: str, session: str, scrub: Scrub, ahead: Scrubbed | None) -> Scrubbed | None:
+        """What an erasure makes of a session now; None if there is no such session."""
+        if ahead is not None:
+            since = self._some_records(tenant, session, ahead.seq, 1)
+            if since is not None and since[1] == ahead.seq:
+                return ahead
+        part = self._some_records(tenant, session, 0, None)
+        if part is None:
+            return None
+        rows, seq, _ = part
+        records = self._read(tenant, session, rows, 0, seq)
+        return Scrubbed.of(self.coding, (tenant, session), seq, records, scrub)
 
     def checkpoint(self, tenant: str, session: str) -> tuple[int, Checkpoint] | None:
         """The last checkpoint of a session; none where it is damaged, because it only saves time."""

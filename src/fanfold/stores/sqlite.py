@@ -27,7 +27,6 @@ from fanfold.stores.coding import (
     Renewal,
     Upgrading,
     as_text,
-    is_relabelled,
     known_dialects,
     new_key,
 )
@@ -38,6 +37,7 @@ from fanfold.stores.log_end import LogEnd
 from fanfold.stores.references import all_named, head_number, named_beside, names_more, numbers
 from fanfold.stores.register import MANY, Register
 from fanfold.stores.rewriting import Rewriting
+from fanfold.stores.scrubbing import Scrubbed
 from fanfold.stores.sealing import (
     LINES,
     as_bytes,
@@ -294,6 +294,8 @@ class SQLite(SQLStore):
             now = None if self.database.in_transaction else self._look(tenant, session)
             if now is not None:
                 now.expect(session, expect)
+        if known is None and not self.database.in_transaction and self._look(tenant, session) is None:
+            self.register.fill()  # a new session needs it: most is done before the transaction, for which all wait
         with self._writing():
             end = self._look(tenant, session) or self._begin(tenant, session)
             end.expect(session, expect)
@@ -339,9 +341,7 @@ class SQLite(SQLStore):
             kept = self.coding.record(record, place_at(place, seq))
             told = summary if seq == last else None
             rows.append((first + seq, end.tenant, version, kept, id, parent, entry, prefix, told, refer))
-        if (
-            len(rows) <= 2
-        ):  # by far the most frequent cases are one statement, which is a transaction by itself
+        if len(rows) <= 2:  # by far the most frequent: one statement, which is a transaction by itself
             self._add(rows)
         else:
             with self._writing():
@@ -505,11 +505,13 @@ class SQLite(SQLStore):
     def erase(self, tenant: str, stub: Entry, scrub: Scrub, *, also: str | None = None) -> None:
         """Put a stub in an entry's place, and scrub the sessions that name it."""
         self.check_place()
+        beside = [] if also is None else [also]
+        ahead = self._scrub_ahead(tenant, {*self.referring(tenant, [stub.id]), *beside}, scrub)
         with self._writing():
             owner, named = self.owner(tenant), self.referring(tenant, [stub.id])
             self._change_entry(tenant, owner, stub)
-            for session in dict.fromkeys((*named, *([] if also is None else [also]))):
-                self._scrub(tenant, session, scrub)
+            for session in dict.fromkeys((*named, *beside)):
+                self._scrub(tenant, session, self._scrubbed(tenant, session, scrub, ahead.get(session)))
 
     def scour(self) -> None:
         """Write the file's tables anew, step by step, and empty its journal: others go on meanwhile."""
@@ -521,21 +523,19 @@ class SQLite(SQLStore):
             "change_entry", (self.coding.entry(entry, tenant), owner, as_bytes(entry.id), parent)
         )
 
-    def _scrub(self, tenant: str, session: str, scrub: Scrub) -> None:
+    def _scrub(self, tenant: str, session: str, scrubbed: Scrubbed | None) -> None:
         end = self._look(tenant, session)
-        if end is None:
+        if end is None or scrubbed is None:
             return
         self.database.do("forget_checkpoint", (end.number,))
         self.database.do("forget_signatures", (end.key(0), end.key(LINES - 1)))
-        records = self._read(tenant, session, self._rows(end), 0, end.seq)
-        changed, added = self.coding.scrub(tenant, session, records, scrub)
-        for seq, body in changed.items():
+        for seq, body in scrubbed.changed.items():
             self.database.do("change_record", (body, end.tenant, end.key(seq)))
-        if is_relabelled(records, changed):
+        if scrubbed.relabelled:
             self.database.do("forget_summaries", (end.key(0), end.key(LINES - 1)))
-        if added:
+        if scrubbed.added:
             self.register.expect(end.number, end.key(end.seq))
-            self._write(tenant, session, end, [(record, None, None, None, None, None) for record in added])
+            self._write(tenant, session, end, self._lines(tenant, Batch(scrubbed.added)))
 
     def put_blob(self, tenant: str, chunks: Iterable[bytes], *, holder: str = "") -> Blob:
         """Keep a blob whole: in the file up to 1 MiB, above that beside it."""

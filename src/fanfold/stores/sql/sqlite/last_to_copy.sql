@@ -1,2 +1,5 @@
--- The last of the next rows to copy.
-SELECT max(number) FROM (SELECT rowid AS number FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT ?)
+-- The last of the next rows: at most so many, and of so many bytes, unless one alone has more.
+SELECT max(number) FROM (
+    SELECT number, sum(size) OVER (ORDER BY number) - size AS before
+    FROM (SELECT rowid AS number, {size} AS size FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT ?)
+) WHERE before < ?
