@@ -371,3 +371,20 @@ def test_a_reference_that_was_given_out_meanwhile_is_given_to_nothing_else() -> 
     assert texts(chat)[:2] == ["[one; ref=m2]", "[two; ref=m1]"]
     assert chat.output("m1").lines(1, 1)[0].startswith("second")
     assert chat.output("m2").lines(1, 1)[0].startswith("first")
+
+
+def test_whoever_came_second_looks_first_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine, theirs = SQLite(tmp_path / "a.db"), SQLite(tmp_path / "a.db")
+    chat = fanfold.open("shared", window=9_000, store=mine, on_moved="reapply")
+    other = fanfold.open("shared", window=9_000, store=theirs, on_moved="reapply")
+    tries, append = list[str](), mine.append
+    monkeypatch.setattr(
+        mine, "append", lambda *given, **expect: (tries.append("one"), append(*given, **expect))[1]
+    )
+    for n in range(10):
+        other.say(f"other {n}")
+        chat.say(f"mine {n}")
+    assert len(tries) == 11, "only the first came second"
+    assert texts(chat) == [f"{who} {n}" for n in range(10) for who in ("other", "mine")]

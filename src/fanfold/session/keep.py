@@ -63,6 +63,8 @@ class Keeping:
         """What was restored in it."""
         self.missed: tuple[int, int] | None = None
         """The numbers between which others wrote, just before what was last stored here."""
+        self.outrun = False
+        """Whether others were quicker the last time; then a look comes first, which costs less than to come second."""
         self.describe: Callable[[], Summary] | None = None
         """Says how the session stands, to be kept for lists of sessions."""
         self._untold = _MANY
@@ -311,6 +313,13 @@ class Keeping:
             store, place = self.tenant.store, (self.tenant.name, self.session)
             self._later = store.load_later(*place, self._seq) if self.begun else store.load(*place)
         return self._later.records
+
+    def has_news(self) -> bool:
+        """Whether others, who were quicker the last time, wrote again; `catch_up` takes it in."""
+        self.outrun = bool(self.look_ahead())
+        if not self.outrun:
+            self._later = None
+        return self.outrun
 
     def ask_anew(self) -> Sequence[Record]:
         """What somebody else wrote since: whoever writes nothing has to ask."""

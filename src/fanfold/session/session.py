@@ -403,7 +403,9 @@ def attempt(state: State, verb: Callable[Concatenate[State, P], T], *args: P.arg
     while True:
         done.clear()
         try:
-            return (state.unit_alone if lost >= _LOST and verb in _RECORD else state.unit)(once)
+            result = (state.unit_alone if lost >= _LOST and verb in _RECORD else state.unit)(once)
+            state.keeping.outrun |= lost > 0
+            return result
         except Gone as gone:
             if not state.meet(gone.stubs):
                 raise

@@ -410,6 +410,8 @@ class State:
             if self._damage:
                 raise Corrupt(self._damage)
             self._freshen()
+            if self.keeping.outrun and self.keeping.has_news():
+                self.catch_up()
             self._waiting = dict(self._open_calls)
             self._worker, self._torn, torn = worker(), True, True
             try:
@@ -506,9 +508,7 @@ class State:
             self._stood = (len(self.log.records), standing)
             return
         self.start_over()
-        if (
-            self.log.version == version
-        ):  # nobody changed what is shown: the last bill still tells of this view
+        if self.log.version == version:  # what is shown is the same, so the last bill still tells of it
             self.learned, self.aftermath.quiet_until = learned, quiet
 
     def reload(self) -> None:
