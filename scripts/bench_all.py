@@ -15,6 +15,7 @@ import platform
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -97,14 +98,20 @@ def benches_named(wanted: list[str], sections: Mapping[str, str]) -> list[Bench]
 
 
 def run(bench: Bench) -> tuple[int, str]:
-    """The exit code of a bench and what it printed, without colours and paths of this machine."""
-    started = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, *bench.arguments.split()], cwd=ROOT, capture_output=True, text=True, check=False
-    )
-    print(f"  {time.monotonic() - started:.0f} s, exit {done.returncode}", flush=True)
-    printed = done.stdout if done.returncode == 0 else f"{done.stdout}\n{done.stderr[-2_000:]}"
-    return done.returncode, re.sub(r"\x1b\[[0-9;]*m", "", printed).replace(str(ROOT), ".").strip()
+    """The exit code of a bench and what it printed, without colours and paths of this machine; shown as it comes."""
+    started, lines = time.monotonic(), list[str]()
+    command = [sys.executable, "-u", *bench.arguments.split()]
+    with tempfile.TemporaryFile("w+") as errors:
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors, text=True) as going:
+            assert going.stdout is not None
+            for line in going.stdout:
+                lines.append(line)
+                print(f"  {line.rstrip()}", flush=True)
+        errors.seek(0)
+        told = f"\n{errors.read()[-2_000:]}" if going.returncode else ""
+    print(f"  {time.monotonic() - started:.0f} s, exit {going.returncode}", flush=True)
+    printed = "".join(lines) + told
+    return going.returncode, re.sub(r"\x1b\[[0-9;]*m", "", printed).replace(str(ROOT), ".").strip()
 
 
 def write_section(bench: Bench, measured: str, code: int, printed: str) -> str:

@@ -315,7 +315,7 @@ def test_a_request_without_a_context_has_nothing_to_erase() -> None:
     chat = with_contexts(None)
     with pytest.raises(NotFound, match="Request 0 has no context"):
         chat.erase("request 0", "asked to forget")
-    with pytest.raises(NotFound, match="There is no request 1; 1 went out, counted from 0"):
+    with pytest.raises(NotFound, match="There is no request 1: one was sent, number 0"):
         chat.erase("request 1", "asked to forget")
     with pytest.raises(NotFound, match="No request of this session has a context"):
         chat.erase("context", "asked to forget")

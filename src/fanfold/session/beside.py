@@ -20,6 +20,7 @@ from fanfold.core.log import Log
 from fanfold.core.message import Message, Text, text_of
 from fanfold.core.record import Edited, Frame, Framed, Opened, Record, Sent
 from fanfold.core.tree import Entry
+from fanfold.session.cache import no_request
 from fanfold.session.state import State
 from fanfold.stores.search import labels_in_words, search
 from fanfold.stores.store import Batch, Tenant
@@ -110,7 +111,7 @@ def _contexts(log: Log, name: str) -> list[str]:
         return found
     number = int(one[1])
     if number >= len(log.sent):
-        raise NotFound(f"There is no request {number}; {len(log.sent)} went out, counted from 0.")
+        raise no_request(log, number)
     context = log.sent[number].context
     if not context:
         raise NotFound(f"Request {number} has no context.")

@@ -119,12 +119,21 @@ class CacheUse(msgspec.Struct, frozen=True, kw_only=True):
         return f"{head}{price}  {self.broken}" if self.broken else head
 
 
+def no_request(log: Log, number: object) -> NotFound:
+    """The error that a request was never sent."""
+    count = len(log.sent)
+    which = (
+        f"{count:,} were sent, numbered from 0 to {count - 1:,}" if count > 1 else "one was sent, number 0"
+    )
+    return NotFound(f"There is no request {number!r}: {which if count else 'none was sent yet'}.")
+
+
 def cache(state: State, number: int = -1) -> CacheUse:
     """What a request read from the provider's cache, what it could have read, and why it did not."""
     state.read_whole()
     sent, count = state.log.sent, len(state.log.sent)
     if not isinstance(number, int) or not -count <= number < count:
-        raise NotFound(f"There is no request {number!r}; {count} went out, counted from 0.")
+        raise no_request(state.log, number)
     at = number % count
     usage = _usage(state.log, at)
     if at == 0:

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 
 from fanfold.core.edit import Decision, Edit, Elide, Fold, Note, Pin, Undo, covers_of
-from fanfold.core.errors import NotFound
 from fanfold.core.layout import show
 from fanfold.core.record import Edited, Erased, Sent, Totals
 from fanfold.core.view import View
+from fanfold.session.cache import no_request
 from fanfold.session.cause import as_decided, causes_of, made_again
 from fanfold.session.state import State
 from fanfold.session.undo import entry_named, standing_edits, way_back
@@ -324,7 +324,7 @@ def sent_view(state: State, number: int) -> tuple[Sent, View]:
     """A request as it went out, and what the model saw in it."""
     state.read_whole()
     if not isinstance(number, int) or not -len(state.log.sent) <= number < len(state.log.sent):
-        raise NotFound(f"There is no request {number!r}; {len(state.log.sent)} went out, counted from 0.")
+        raise no_request(state.log, number)
     sent = state.log.sent[number]
     view = show(state.log, sent.tip, sent.version, state.gauge, state.terms.name)
     return sent, in_window(view, state.limits())

@@ -123,7 +123,7 @@ def _arguments(
     - `model`: the model's name, in any usual spelling; its limits, prices and tokenizer are known.
     - `dialect`: `openai.chat`, `openai.responses`, `anthropic` or `gemini`; by default that of the model's provider.
     - `window`, `budget`: tokens of the context window, or all limits and thresholds; either of them, or a `model`.
-    - `system`, `tools`, `volatile`: the system prompt, the tools, and lines of it that change, by a text in them.
+    - `system`, `tools`: the system prompt and the tools. `volatile`: words by which its changing lines are known.
     - `store`, `tenant`: `sqlite:agent.db`, `postgresql://…`, or a store (default: `memory`); tenants share nothing.
     - `labels`: what you want to know of it in a list of sessions, such as its client; remembered, never sent.
     - `preset`: a documented system; what is given beside it wins. `profile`: whose threshold of the settings holds.

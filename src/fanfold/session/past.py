@@ -8,7 +8,6 @@ from typing import Any, Literal
 import msgspec
 
 from fanfold.core.edit import Decision, Drop, Elide, Fold, Note, Pin, Repair, Undo, covers_of
-from fanfold.core.errors import NotFound
 from fanfold.core.ids import canonical, digest
 from fanfold.core.layout import show
 from fanfold.core.record import (
@@ -24,7 +23,7 @@ from fanfold.core.record import (
 )
 from fanfold.dialects.dialect import Marks
 from fanfold.dialects.weigh import framed
-from fanfold.session.cache import model_of
+from fanfold.session.cache import model_of, no_request
 from fanfold.session.cause import as_decided, made_again
 from fanfold.session.look import summary_of
 from fanfold.session.state import State
@@ -223,7 +222,7 @@ def body(state: State, number: int = -1) -> SentBody:
     state.read_whole()
     log = state.log
     if not isinstance(number, int) or not -len(log.sent) <= number < len(log.sent):
-        raise NotFound(f"There is no request {number!r}; {len(log.sent)} went out, counted from 0.")
+        raise no_request(log, number)
     at = number % len(log.sent)
     sent = log.sent[at]
     view = show(log, sent.tip, sent.version, state.gauge)
