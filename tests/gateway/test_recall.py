@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from fanfold.core.edit import RECALL
-from fanfold.gateway.conversations import with_less_room
+from fanfold.gateway.body import with_less_room
 from fanfold.gateway.hidden import MOST
 from fanfold.testing.provider import Provider, Turn
 from fanfold.tokens.usage import billed_usage

@@ -17,23 +17,22 @@ from fanfold.config.defaults import meter_for
 from fanfold.core.errors import BadInput, FanfoldError, StoreFailed
 from fanfold.core.message import user
 from fanfold.core.view import Row, View
-from fanfold.dialects.dialect import LIMITS, Reply, reply_limit
-from fanfold.dialects.gemini.rest import rest_body
+from fanfold.dialects.dialect import Reply, reply_limit
 from fanfold.dialects.http.events import wire_bytes
 from fanfold.dialects.http.request import HttpRequest
-from fanfold.dialects.registry import dialect_named, facts, request_fields
+from fanfold.dialects.registry import dialect_named, facts
 from fanfold.dialects.tools import function_names
 from fanfold.gateway.arrival import ArrivalClip
+from fanfold.gateway.body import compose, with_less_room
 from fanfold.gateway.budget import fuller_budget, has_own_budget
 from fanfold.gateway.clients import client_named
 from fanfold.gateway.compaction import Reference, asks_for_summary, expand, new_reference
-from fanfold.gateway.course import OUTSIDE, Continuation, Course, Place, chart
+from fanfold.gateway.course import Continuation, Course, Place, chart
 from fanfold.gateway.guard import Guard
 from fanfold.gateway.headers import Headers
 from fanfold.gateway.hidden import (
     Rounds,
     added_tools,
-    beside_added,
     defers_itself,
     find_rounds,
     hidden_tools,
@@ -43,7 +42,7 @@ from fanfold.gateway.hidden import (
     with_recall_tools,
 )
 from fanfold.gateway.identity import Identity, find_seen, identify
-from fanfold.gateway.keys import UNSAID, Holder
+from fanfold.gateway.keys import Holder
 from fanfold.gateway.responses import StoredResponses, is_kept, told_response
 from fanfold.gateway.shelf import Shelf
 from fanfold.session.cache import CacheUse
@@ -63,9 +62,6 @@ _SMALL = 2
 """A request of fewer bytes than this for each token of its window is surely inside it."""
 _SUMMARIZED = "summary of "
 _TOLD = "told "
-_CONFIGS = ("generationConfig", "generation_config")
-_LEAST_REPLY = 1_024
-"""So many tokens a reply may have, however much its hidden rounds took."""
 ENOUGH = "Nothing more is looked up in this turn. Go on with what you have, or use another tool."
 _SHAPED = frozenset({"fold", "drop", "note"})
 
@@ -181,11 +177,23 @@ class Conversations:
 
     def find(self, headers: Headers, holder: Holder, request: HttpRequest) -> str:
         """The name of the session that a request belongs to; a new one where it belongs to none."""
-        self.learn()
+        try:
+            self.learn()
+        except FanfoldError:
+            if name := self._remember(headers, holder, request):
+                return name  # what is known of it tells whether it may be passed on
+            raise
         name = self._find(headers, holder, request)
         key = (holder.tenant, name)
         _keep(self._clients, key, self._clients.get(key) or client_named(headers))
         return name
+
+    def _remember(self, headers: Headers, holder: Holder, request: HttpRequest) -> str | None:
+        """The session that a request goes on from, as far as this process knows without the store."""
+        identity = identify(headers, request)
+        if identity.claim is not None:
+            return self._names.get((holder.tenant, identity.claim, identity.root))
+        return find_seen(self._seen.get((holder.tenant, identity.root), {}), _messages(request))[0]
 
     def _find(self, headers: Headers, holder: Holder, request: HttpRequest) -> str:
         request, meant = expand(request)
@@ -530,41 +538,6 @@ def _is_as_it_came(row: Row) -> bool:
     return (
         row.was is None and row.kind not in _SHAPED and None not in [message.wire for message in row.messages]
     )
-
-
-def compose(request: HttpRequest, sent: Mapping[str, Any]) -> dict[str, Any]:
-    """The client's request with other messages, tools and cache marks in it; all else stays as it came."""
-    known = facts(request.dialect)
-    ours = {known.field, *known.frame}
-    written = rest_body(sent) if request.dialect == "gemini" else sent
-    body: dict[str, Any] = {}
-    for key, value in request.body.items():
-        if key in written and key not in LIMITS:
-            body[key] = written[key]
-        elif key in LIMITS:
-            body[key] = value
-        elif key in UNSAID or key in request_fields() - ours:
-            body[key] = value  # all else that is missing is what this request must not have
-    body |= {key: written[key] for key in ours & written.keys()}
-    for key in OUTSIDE.get(request.dialect, ()):
-        body.pop(key, None)
-    return body if request.body.get("tools") else beside_added(body)
-
-
-def with_less_room(body: dict[str, Any], spent: int) -> dict[str, Any]:
-    """A written request whose reply may be as long as what earlier rounds left of the client's limit."""
-    if not spent:
-        return body
-    thinking = body.get("thinking")
-    least = thinking.get("budget_tokens") if isinstance(thinking, Mapping) else None
-    floor = _LEAST_REPLY + (least if isinstance(least, int) else 0)  # a provider wants more than it may think
-    told = dict(body)
-    for key, value in body.items():
-        if key in LIMITS and type(value) is int:
-            told[key] = max(value - spent, min(value, floor))
-        elif key in _CONFIGS and isinstance(value, dict):
-            told[key] = with_less_room(value, spent)
-    return told
 
 
 def _is_due(chat: Session, params: Mapping[str, Any], holder: Holder) -> bool:
