@@ -16,8 +16,9 @@ anthropic = "env:ANTHROPIC_API_KEY"
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec.structs import replace
@@ -27,6 +28,7 @@ from fanfold.config.settings import with_settings
 from fanfold.config.settings_file import File, read_file, register
 from fanfold.core.errors import BadInput, BadSetting, unknown
 from fanfold.dialects.registry import DIALECTS, DialectName
+from fanfold.gateway.mistakes import Mistake, misread
 from fanfold.gateway.safety import LOOPBACK
 
 PROVIDERS = {
@@ -39,6 +41,8 @@ STORE = "sqlite:agent.db"
 """Where the other commands look, too."""
 _MOST_BODY = 40 << 20
 _MEMORY = 128 << 20
+_LEAST_KEY = 16
+"""Characters of a virtual key."""
 
 
 class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -135,61 +139,122 @@ def read_settings(given: Mapping[str, Any] | None = None) -> ServeSettings:
     """The settings of the file, with those that are given in their place; checked."""
     file = read_file()
     usual = with_settings({}).get("store")
-    told = {**({"store": usual} if usual else {}), **(file.table("serve") if file else {})}
+    written = file.table("serve") if file else {}
     if file:
         register(file)
-    settings = _convert(told, file)
+        refuse(misread(written, ServeSettings, ("serve",)), file)
+    settings = msgspec.convert({**({"store": usual} if usual else {}), **written}, ServeSettings)
     chosen = {name: value for name, value in (given or {}).items() if value not in (None, {}, ())}
     if "FANFOLD_STORE" in os.environ and usual:
         chosen.setdefault("store", usual)  # the environment goes before the file
     if "upstreams" in chosen:
         chosen["upstreams"] = {**settings.upstreams, **chosen["upstreams"]}
     settings = replace(settings, **chosen)
-    check_settings(settings)
+    refuse(impossible(settings), file, chosen)
     return settings
 
 
-def _convert(told: dict[str, Any], file: File | None) -> ServeSettings:
-    try:
-        return msgspec.convert(told, ServeSettings)
-    except msgspec.ValidationError as error:
-        assert file is not None  # an empty table has no mistakes
-        known = ServeSettings.__struct_fields__
-        odd = next((name for name in told if name not in known), None)
-        if odd is not None:
-            raise file.wrong(str(unknown("setting of [serve]", odd, known)), "serve", odd) from error
-        raise file.wrong(f"[serve]: {str(error).rstrip('.')}.", "serve") from error
+def check_usable(settings: ServeSettings, given: Mapping[str, Any]) -> None:
+    """Raise `BadSetting` for what settings name on this machine and what cannot be used."""
+    from fanfold.gateway.places import unusable  # late: it opens sessions
+
+    chosen = [name for name, value in given.items() if value not in (None, {}, ())]
+    refuse(unusable(settings), read_file(), chosen)
 
 
 def check_settings(settings: ServeSettings) -> None:
     """Raise `BadSetting` for what cannot work, or would not be safe."""
+    refuse(impossible(settings), None)
+
+
+def refuse(mistakes: Iterable[Mistake], file: File | None, chosen: Container[str] = ()) -> None:
+    """Raise an error that names all mistakes, if there are any: in the file with their lines, unless `chosen` since."""
+    told = [
+        str(file.wrong(one.sentence, *one.place)) if file and _is_told(file, one, chosen) else one.sentence
+        for one in mistakes
+    ]
+    if told:
+        raise BadSetting("\n".join(dict.fromkeys(told)))
+
+
+def _is_told(file: File, mistake: Mistake, chosen: Container[str]) -> bool:
+    """Whether the file says what is wrong, or leaves something out there."""
+    table, *names = mistake.place
+    return bool(names) and names[0] in file.table(table) and names[0] not in chosen
+
+
+def impossible(settings: ServeSettings) -> Iterator[Mistake]:
+    """What cannot work, or would not be safe."""
     for provider, address in settings.upstreams.items():
+        here = ("serve", "upstreams", provider)
         if provider not in PROVIDERS:
-            raise unknown("upstream", provider, tuple(PROVIDERS))
-        plain = split_upstream(address)[1]
-        if not plain.startswith(("http://", "https://")) or "?" in plain or "@" in plain:
-            raise BadSetting(
-                f"The upstream {provider} is an address such as {PROVIDERS[provider]}, behind the dialect that it "
-                "speaks if that is another one: openai.chat+http://127.0.0.1:8000/v1."
+            yield Mistake(here, str(unknown("upstream", provider, tuple(PROVIDERS))))
+        elif not _is_address(split_upstream(address)[1]):
+            example = f"{PROVIDERS[provider]}, behind the dialect that it speaks if that is another one"
+            yield Mistake(
+                here,
+                f"The upstream {provider} is an address such as {example}: openai.chat+http://127.0.0.1:8000/v1.",
             )
     if not settings.is_local and not settings.keys:
-        raise BadSetting(
+        yield Mistake(
+            ("serve", "host"),
             f"The gateway would listen on {settings.host}, where others can reach it, and there is no key. Add "
-            "[serve.keys] to fanfold.toml, or listen on 127.0.0.1."
+            "[serve.keys] to fanfold.toml, or listen on 127.0.0.1.",
         )
     if not 0 <= settings.port <= 65_535:
-        raise BadSetting(f"A port is a number up to 65535, not {settings.port}.")
-    if min(settings.max_body, settings.memory) < 1:
-        raise BadSetting("max_body and memory are numbers of bytes above zero.")
-    holders: list[ServeSettings | VirtualKey] = [settings, *settings.keys.values()]
-    chosen = [*holders, *(one for holder in holders for one in holder.per_model.values())]
-    for holder in chosen:
-        strategy_of(holder)
-        if holder.window is not None and holder.window < 1:
-            raise BadSetting("A window is a number of tokens above zero.")
+        yield Mistake(("serve", "port"), f"A port is a number up to 65535, not {settings.port}.")
+    for name in ("max_body", "memory"):
+        if getattr(settings, name) < 1:
+            yield Mistake(("serve", name), f"{name} is a number of bytes above zero.")
+    yield from _impossible_holder(settings, ("serve",))
+    secrets: dict[str, str] = {}
     for name, key in settings.keys.items():
-        if len(secret(key.key, f"serve.keys.{name}.key")) < 16:
-            raise BadSetting(f"The key of [serve.keys.{name}] is too short: use 16 characters or more.")
+        yield from _impossible_key(key, name, secrets)
+
+
+def _impossible_key(key: VirtualKey, name: str, secrets: dict[str, str]) -> Iterator[Mistake]:
+    """What is wrong with a virtual key; `secrets` are the earlier ones, by what they are."""
+    here, title = ("serve", "keys", name), f"[serve.keys.{name}]"
+    if not key.tenant:
+        yield Mistake((*here, "tenant"), f"The tenant of {title} has no name: give it one.")
+    for field in ("key", *PROVIDERS):
+        written = getattr(key, field)
+        try:
+            told = secret(written, f"serve.keys.{name}.{field}") if written else None
+        except BadSetting as error:
+            yield Mistake((*here, field), str(error))
+            continue
+        if field == "key" and len(told or "") < _LEAST_KEY:
+            yield Mistake((*here, "key"), f"The key of {title} is too short: use 16 characters or more.")
+        elif field == "key" and secrets.setdefault(str(told), title) != title:
+            first = secrets[str(told)]
+            yield Mistake((*here, "key"), f"{title} has the same key as {first}: give each its own.")
+    yield from _impossible_holder(key, here)
+
+
+def _impossible_holder(
+    holder: ServeSettings | VirtualKey | ModelSettings, place: tuple[str, ...]
+) -> Iterator[Mistake]:
+    """What is wrong with what holds for all requests, for a key or for some models."""
+    if holder.window is not None and holder.window < 1:
+        yield Mistake((*place, "window"), "A window is a number of tokens above zero.")
+    try:
+        strategy_of(holder)
+    except BadSetting as error:
+        yield Mistake((*place, "thrift" if holder.strategy is None else "strategy"), str(error))
+    if not isinstance(holder, ModelSettings):
+        for pattern, one in holder.per_model.items():
+            yield from _impossible_holder(one, (*place, "per_model", pattern))
+
+
+def _is_address(text: str) -> bool:
+    """Whether this is the address of a server, without anything that only a request has."""
+    try:
+        parts = urlsplit(text)
+        named = bool(parts.hostname) and parts.port != 0
+    except ValueError:  # no such port
+        return False
+    return named and parts.scheme in ("http", "https") and not {"?", "@", "#"}.intersection(text)
 
 
 def strategy_of(holder: ServeSettings | VirtualKey | ModelSettings) -> Any:
@@ -202,7 +267,7 @@ def strategy_of(holder: ServeSettings | VirtualKey | ModelSettings) -> Any:
     try:
         value_of("strategy", chosen)
     except BadInput as error:
-        raise BadSetting(f"[serve]: {error}") from error
+        raise BadSetting(str(error)) from error
     return chosen
 
 

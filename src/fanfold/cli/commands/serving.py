@@ -73,7 +73,7 @@ def serve(
     """
     from fanfold.gateway.clients import lines_for  # late: few serve
     from fanfold.gateway.server import serve as listen
-    from fanfold.gateway.settings import read_settings
+    from fanfold.gateway.settings import check_usable, read_settings
 
     given["upstreams"] = dict(map(_upstream, upstreams))
     settings = read_settings(given)
@@ -82,6 +82,7 @@ def serve(
         lines = lines_for(client, url)
         say({"client": client, "lines": lines.splitlines()}, lines, as_json)
     elif check:
+        check_usable(settings, given)
         say({"url": url, "store": settings.store}, "The settings are right.", as_json)
     else:
         if otel:
