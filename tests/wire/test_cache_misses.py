@@ -1,14 +1,20 @@
 """Why the cache missed: ten ways to break it, each named, with the tokens that the scripted provider billed."""
 
+import re
+from collections import Counter
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any
 
 import pytest
 
 import fanfold
 from fanfold.testing.provider import Provider, Turn
+from fanfold.testing.provider.cache import chain
+from fanfold.testing.provider.paths import APIS
+from fanfold.text.json_text import from_json, to_json
 
-from .sdks import Anthropic, Chat, Gemini, Responses, Sdk, ask
+from .sdks import NAMES, Anthropic, Chat, Gemini, Responses, Sdk, ask
 
 SYSTEM = "You find bugs. Today is 2026-11-17. " + "You say where they are. " * 900
 READ, GREP = "read", "grep"
@@ -19,8 +25,9 @@ class World:
 
     hooks = fanfold.Hooks()
 
-    def __init__(self, kind: type[Sdk]) -> None:
+    def __init__(self, kind: type[Sdk], tools: Any = None) -> None:
         self.kind, self.now, self.store = kind, 1_000.0, fanfold.Memory()
+        self.tools = kind.tools if tools is None else tools
 
     def __enter__(self) -> "World":
         self.provider = Provider(self._turn, cache_minimum=256, clock=lambda: self.now)
@@ -36,7 +43,7 @@ class World:
         told = {"model": model, "dialect": self.kind.dialect, "window": 60_000, "system": SYSTEM}
         return {
             **told,
-            "tools": self.kind.tools,
+            "tools": self.tools,
             "recall": False,
             "volatile": False,
             "hooks": self.hooks,
@@ -53,11 +60,11 @@ class World:
         self.chat.say(text)
         ask(self.sdk, self.chat, False)
 
-    def reframe(self, *, system: str = SYSTEM, tools: Any = None) -> None:
-        """The client opens the session again with another frame."""
+    def reframe(self, *, system: str = SYSTEM, tools: Any = None, model: str = "") -> None:
+        """The client opens the session again with another frame, or for another model."""
         self.chat.close()
-        told = {**self._told(self.kind.model), "system": system}
-        self.chat = fanfold.open("run", **{**told, "tools": self.kind.tools if tools is None else tools})
+        told = {**self._told(model or self.kind.model), "system": system}
+        self.chat = fanfold.open("run", **{**told, "tools": self.tools if tools is None else tools})
 
 
 def other_order(world: World) -> None:
@@ -65,13 +72,24 @@ def other_order(world: World) -> None:
 
 
 def vanished(world: World) -> None:
-    world.reframe(tools=_tools(world, lambda tools: tools[:1]))
+    world.reframe(tools=_tools(world, lambda tools: tools[: 3 * len(tools) // 4]))
+
+
+def many_tools(kind: type[Sdk]) -> Any:
+    """Tools with the schemas of the others, enough of them to count."""
+    names = [f"{name}_{at}" for at in range(20) for name in NAMES]
+    body = to_json(kind.tools[0])
+    if kind is not Gemini:
+        return tuple(from_json(body.replace(f'"{NAMES[0]}"', f'"{name}"')) for name in names)
+    (group,) = from_json(body).items()
+    first = to_json(group[1][0])
+    return ({group[0]: [from_json(first.replace(f'"{NAMES[0]}"', f'"{name}"')) for name in names]},)
 
 
 def _tools(world: World, change: Callable[[Any], Any]) -> Any:
     if world.kind is Gemini:
-        return tuple({name: change(group) for name, group in one.items()} for one in world.kind.tools)
-    return change(world.kind.tools)
+        return tuple({name: change(group) for name, group in one.items()} for one in world.tools)
+    return change(world.tools)
 
 
 def another_day(world: World) -> None:
@@ -102,7 +120,28 @@ def noted(world: World) -> None:
     world.chat.fold((folded_row,), "A question.")
 
 
+def another_model(world: World) -> None:
+    world.reframe(model=OTHER[world.kind])
+
+
+def changed(world: World) -> None:
+    """The client re-sends its history, and says its first words otherwise."""
+    (first, *rest) = [body for row in world.chat.view().rows for body in row.weight.wire]
+    key = "parts" if world.kind is Gemini else "content"
+    told = first[key] if isinstance(first[key], str) else first[key][0]["text"]
+    said = {"text": f"Changed: {told}"} if world.kind is Gemini else f"Changed: {told}"
+    world.chat.merge([{**first, key: [said] if world.kind is Gemini else said}, *rest])
+
+
+OTHER = {
+    Chat: "gpt-5.1",
+    Responses: "gpt-5.1",
+    Anthropic: "claude-sonnet-4-5",
+    Gemini: "gemini-2.5-pro",
+}
 WAYS = {
+    "another model": (another_model, "model", "caller"),
+    "an early message changed": (changed, "changed", "client"),
     "tools in another order": (other_order, "tools", "client"),
     "a tool that vanishes": (vanished, "tools", "client"),
     "a date in the system prompt": (another_day, "system", "client"),
@@ -119,7 +158,7 @@ KINDS = (Chat, Responses, Anthropic, Gemini)
 @pytest.mark.parametrize("way", WAYS)
 def test_what_broke_the_cache_is_named(way: str, kind: type[Sdk]) -> None:
     change, cause, by = WAYS[way]
-    with World(kind) as world:
+    with World(kind, many_tools(kind)) as world:
         for _ in range(4):
             world.step()
         assert world.chat.cache().broken is None
@@ -129,10 +168,41 @@ def test_what_broke_the_cache_is_named(way: str, kind: type[Sdk]) -> None:
         billed = world.provider.requests[-1]
     assert use.broken is not None
     assert (use.broken.cause, use.broken.by) == (cause, by)
+    could, again = compared(world)
     assert (use.prompt, use.read) == (billed.tokens, billed.cached)
-    assert use.again > 0
+    assert use.could == pytest.approx(could, rel=0.03, abs=400)
+    assert use.again == pytest.approx(min(again, billed.tokens - billed.cached), rel=0.03, abs=400)
     assert use.cost is not None
     assert use.cost > 0
+
+
+def compared(world: World) -> tuple[int, int]:
+    """What the last two prompts share, and what was sent again though nobody read it: counted by the provider, from the
+    bodies that arrived there, and from its own cache."""
+    one, two = (request for request in world.provider.requests[-2:])
+    api = next(api for api in APIS.values() if api.__name__.endswith(world.kind.api))
+    old, new = (api.blocks(each.body, world.provider._count(each.model)) for each in (one, two))
+    links = [chain(blocks, each.model) for blocks, each in ((old, one), (new, two))]
+    same = sum(before == after for before, after in zip(*links, strict=False))
+    could = sum(block.tokens for block in new[:same])
+    if same < min(len(old), len(new)) and one.model == two.model:
+        pairs = zip(old[same].text, new[same].text, strict=False)
+        alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        could += new[same].tokens * alike // len(new[same].text)
+    texts = {block.text for block in old[same:]}
+    again = sum(block.tokens * _known(block.text, texts) for block in new[same : len(old)])
+    return could, round(again) + max(0, could - two.cached)
+
+
+def _known(text: str, before: set[str]) -> float:
+    """The share of a block that was sent before: all of it, or most of its words where it was changed."""
+    if text in before:
+        return 1.0
+    words = Counter(re.findall(r"\w+", text))
+    shares = (
+        sum((words & Counter(re.findall(r"\w+", one))).values()) / max(1, words.total()) for one in before
+    )
+    return max((share for share in shares if share > 0.5), default=0.0)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)

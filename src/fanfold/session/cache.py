@@ -226,7 +226,8 @@ def _compare(state: State, last: Sent, now: Sent) -> tuple[int, int, Break | Non
     """Counted tokens at the beginning that two requests share, those behind it that were sent before, and the break."""
     log = state.log
     if found := next(_frame_breaks(log, last, now, state.dialect.name), None):
-        return 0, min(last.tokens, now.tokens), found
+        shared = 0 if found.cause == "model" else _frame_tokens(state, last, now)
+        return shared, min(last.tokens, now.tokens) - shared, found
     if last.loaded != now.loaded and (found := _loading_break(state, last, now)):
         return 0, min(last.tokens, now.tokens), found
     if last.params == now.params and not _changes(log, last.version, now.version):
@@ -244,6 +245,18 @@ def _compare(state: State, last: Sent, now: Sent) -> tuple[int, int, Break | Non
     before = {row.weight.digest for row in one.rows[same:]}
     shared = head + sum(row.tokens for row in two.rows[:same])
     return shared, _tokens(two.rows[same:], before), _row_break(state, last, now, one, two, same)
+
+
+def _frame_tokens(state: State, last: Sent, now: Sent) -> int:
+    """Tokens of tools and system prompt up to where those of two requests differ."""
+    old, new = (_frame_text(state.log.frame(sent.version)) for sent in (last, now))
+    same, whole = (state.gauge.message(user(text)).tokens for text in (new[: _alike(old, new)], new))
+    return show(state.log, now.tip, now.version, state.gauge).frame.tokens * same // max(1, whole)
+
+
+def _frame_text(frame: Frame) -> str:
+    """Tools and system prompt as one text, in the order in which providers read them."""
+    return "".join((*map(to_json, frame.tools), *map(text_of, frame.system)))
 
 
 def _context_tokens(state: State, sent: Sent) -> int:

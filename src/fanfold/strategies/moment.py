@@ -18,8 +18,8 @@ _DONE = ("completed", "complete", "done")
 def boundary(view: View, tools: Tools) -> str:
     """What has just ended at the end of a view: a word for it, or nothing where the work is in full swing.
 
-    It is a boundary where the person asks for something, an item of the plan is finished, a check has passed, work was
-    committed, or another agent has reported.
+    It is a boundary where the person asks for something or answers a question, the plan is made or an item of it is
+    finished, a check has passed, work was committed, or another agent has reported.
     """
     newest = _newest(view.rows)
     if any(row.is_request for row in newest):
@@ -59,11 +59,14 @@ def _ends(result: Result, use: Use, call: Call, view: View, tools: Tools) -> str
         return "check" if how.ok else ""
     if how.ok and is_saving(use):
         return "commit"
+    if use.kind == "ask":
+        return "request"
     return "report" if use.kind == "agent" else ""
 
 
 def _finishes(use: Use, call: Call, view: View, tools: Tools) -> bool:
-    """Whether a plan has more finished items than the one before, or a task is finished."""
+    """Whether a plan is the first one, for which all was looked at; has more finished items than the one before; or a
+    task is finished."""
     if use.task is not None:
         return use.task[2].lower() in _DONE
     older = (
@@ -75,7 +78,9 @@ def _finishes(use: Use, call: Call, view: View, tools: Tools) -> bool:
         if one.id != call.id
     )
     before = next((one for one in older if one.plan), None)
-    return before is not None and _finished(use) > _finished(before)
+    if before is None:
+        return len(use.plan) > 1 and not _finished(use)
+    return _finished(use) > _finished(before)
 
 
 def _finished(use: Use) -> int:
