@@ -34,7 +34,10 @@ FORKS: list[tuple[str, list[dict[str, Any]]]] = [
     ("request", [says("Done."), asks("And the other one?")]),
     ("plan", [*OLDER, *plan("p1", "completed", "in_progress")]),
     ("plan", plan("p1", "in_progress", "pending")),
-    ("request", [calls("c", name="AskUserQuestion", arguments='{"question": "Which?"}'), gives("c", "The first.")]),
+    (
+        "request",
+        [calls("c", name="AskUserQuestion", arguments='{"question": "Which?"}'), gives("c", "The first.")],
+    ),
     ("check", shell("c", "pytest -q", PASSED)),
     ("commit", shell("c", "git add -A && git commit -m 'Repair it'", COMMITTED)),
     ("report", [calls("c", name="Task", arguments='{"prompt": "Look."}'), gives("c", "Nothing was found.")]),
