@@ -40,7 +40,7 @@ def unpack(data: bytes) -> Any:
 
 def digest(*chunks: bytes) -> str:
     """A short hash of byte strings."""
-    told = b"".join([piece for chunk in chunks for piece in (len(chunk).to_bytes(8, "big"), chunk)])
+    told = b"".join([len(chunk).to_bytes(8, "big") + chunk for chunk in chunks])
     return blake2b(told, digest_size=16).hexdigest()
 
 

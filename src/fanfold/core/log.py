@@ -219,8 +219,8 @@ class Log:
 
     def message(self, entry: str, version: int | None = None) -> Message:
         """The body of an entry, or the one that a client sent in its place."""
-        if entry not in self.tree.erased:
-            for born, message in reversed(self.replaced.get(entry, ())):
+        if entry in self.replaced and entry not in self.tree.erased:
+            for born, message in reversed(self.replaced[entry]):
                 if version is None or born <= version:
                     return message
         return self.tree[entry].message

@@ -65,10 +65,11 @@ class Tree:
         self._fetch = fetch
 
     def __getitem__(self, id: str) -> Entry:
-        entry = self.entries.get(id)
-        if entry is None:
+        try:
+            return self.entries[id]
+        except KeyError:
             self.fetch((id,))
-            entry = self.entries.get(id)
+        entry = self.entries.get(id)
         if entry is None:
             raise NotFound(f"There is no entry {id[:12]!r} here.")
         return entry

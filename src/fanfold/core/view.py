@@ -151,11 +151,11 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
     def __post_init__(self) -> None:
         # Strategies and guards ask these of every row, many times over: they are read from the messages once.
         calls, results = call_ids(self.messages)
-        shows_reply = "assistant" in map(attrgetter("role"), self.messages)
+        shows_reply = "assistant" in [message.role for message in self.messages]
         if self.kind == "mend":
             is_request = bool(self.asked)
         else:
-            is_request = self.kind == "entry" and any(map(attrgetter("is_request"), self.messages))
+            is_request = self.kind == "entry" and self.messages[0].is_request
         force_setattr(self, "tokens", self.weight.tokens)
         force_setattr(self, "calls", calls)
         force_setattr(self, "results", results)
@@ -543,9 +543,8 @@ def _blocks(rows: Sequence[Row]) -> list[Block]:
     answered: set[str] = set()
     for i, row in enumerate(rows):
         end = max(end, ends[i])
-        called.update(
-            row.calls if row.kind != "fold" else ()
-        )  # what a fold shows of a call is never answered
+        if row.kind != "fold":  # what a fold shows of a call is never answered
+            called.update(row.calls)
         answered.update(row.results)
         if i == end:
             blocks.append(Block(tuple(rows[start : i + 1]), open=not called <= answered))

@@ -226,11 +226,12 @@ def _texts(value: Any) -> list[str]:
     todo = [value]
     while todo:
         one = todo.pop()
-        if isinstance(one, str):
+        kind = type(one)
+        if kind is str:
             found.append(one)
-        elif isinstance(one, dict):
+        elif kind is dict:
             todo += [inner for key, inner in one.items() if key not in SEALED]
-        elif isinstance(one, list | tuple):
+        elif kind is list or kind is tuple:
             todo += one
     return found
 

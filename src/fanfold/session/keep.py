@@ -186,7 +186,7 @@ class Keeping:
         batch = Batch(
             records,
             entries=tuple(self.entered),
-            restored=tuple(entry for _, entry in self.restored),
+            restored=tuple([entry for _, entry in self.restored]),
             prefixes=tuple([self._prefix(record) for record in records]),
             summary=self._summary(records),
         )

@@ -197,11 +197,12 @@ class Projection:
 
     def _is_look_up(self, message: Message) -> bool:
         """Whether a message only looks something up, or answers that."""
-        looked_up = {call.id for call in message.calls if call.name in RECALL}
-        self._look_ups |= looked_up
-        if message.results:
-            return all(result.call in self._look_ups for result in message.results)
-        return bool(looked_up) and len(looked_up) == len(message.calls)
+        results, calls = message.results, message.calls
+        looked_up = [call.id for call in calls if call.name in RECALL]
+        self._look_ups.update(looked_up)
+        if results:
+            return self._look_ups.issuperset([result.call for result in results])
+        return bool(looked_up) and len(looked_up) == len(calls)
 
     def _rebuild(self, tip: str | None) -> None:
         self.path, self.depth = [], {}

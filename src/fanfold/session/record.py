@@ -14,6 +14,7 @@ from fanfold.core.errors import BadInput, BadMessage, Gone, NotFound
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text
 from fanfold.core.record import Kept, Move, Replaced, Replied, Sent
 from fanfold.core.tree import Entry
+from fanfold.core.view import call_ids
 from fanfold.dialects.detect import reply_dialect
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.registry import DIALECTS
@@ -70,11 +71,10 @@ def _check_faithful(state: State, message: Message) -> None:
 
 def _admit(state: State, message: Message) -> None:
     """Refuse what contradicts the conversation: a result nobody asked for, an id that is taken."""
-    asked = [result.call for result in message.results]
-    for id in asked:
-        if id not in state.open_calls or asked.count(id) > 1:
+    called, answered = call_ids((message,))
+    for id in answered:
+        if id not in state.open_calls or answered.count(id) > 1:
             raise BadMessage(_not_waiting(state, id))
-    called = [call.id for call in message.calls]
     for id in called:
         if id in state.open_calls or called.count(id) > 1:
             raise BadMessage(f"The call id {id!r} is taken; every call needs its own.")
@@ -239,10 +239,10 @@ def append(
         entry = _again(state, entry, message, again)
     state.write(Move(entry.id, "append", state.log.head, state.terms.clock()))
     results = message.results
-    calls = {id: state.open_calls[id] for result in results if (id := result.call) in state.open_calls}
+    waiting = {id: state.open_calls[id] for result in results if (id := result.call) in state.open_calls}
     state.note_calls(entry.message)
     if results:
-        outputs.register(state, entry, calls, blob, shape)
+        outputs.register(state, entry, waiting, blob, shape)
         share_room(state)
     return entry
 

@@ -18,7 +18,7 @@ from fanfold.core.view import View
 from fanfold.outputs.filters.clip import Clip
 from fanfold.outputs.filters.filter import Filter, apply_filters, is_shortening
 from fanfold.session.state import State
-from fanfold.strategies.elide import Seen, outputs
+from fanfold.strategies.elide import Seen, outputs_in
 from fanfold.strategies.framing import framing
 from fanfold.text.cutting import bytes_of, even_level
 
@@ -42,9 +42,11 @@ class EvenClip(Protocol):
 
 def share_room(state: State) -> None:
     """Clip the longest of the outputs that arrived last, if together they take more than their share of the room."""
-    clip = next((one for one in state.filters if _shares(one)), None)
-    room = state.limits().room
-    if clip is None or not clip.together or _size_of_arrived(state) <= max(_LITTLE, room // _PART):
+    size = _size_of_arrived(state)
+    if size <= _LITTLE:
+        return
+    room, clip = state.limits().room, next(filter(_shares, state.filters), None)
+    if clip is None or not clip.together or size <= room // _PART:
         return
     view = state.view()
     found = _arrived(state, view)
@@ -74,7 +76,8 @@ def _size_of_arrived(state: State) -> int:
         message = state.log.message(id)
         if message.role == "assistant":
             break
-        size += sum(bytes_of(part.text) for part in message.parts if isinstance(part, Result))
+        for result in message.results:
+            size += bytes_of(result.text)
     return size
 
 
@@ -85,7 +88,7 @@ def _arrived(state: State, view: View) -> list[Seen]:
         if row.is_reply or row.id in state.log.tips:
             break
         new.add(row.id)
-    return [one for one in outputs(view) if one.row.id in new and one.tool not in RECALL]
+    return [one for one in outputs_in(view, new) if one.tool not in RECALL]
 
 
 def _clipped(state: State, one: Seen, count: int, clip: EvenClip, level: float) -> Elide | None:

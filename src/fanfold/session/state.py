@@ -357,9 +357,9 @@ class State:
     def note_calls(self, message: Message) -> None:
         """Keep the list of calls that wait for an answer."""
         for part in message.parts:
-            if isinstance(part, Result):
+            if type(part) is Result:
                 self._open_calls.pop(part.call, None)
-            elif isinstance(part, Call):
+            elif type(part) is Call:
                 self._open_calls[part.id] = part
 
     # Who is told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 import msgspec
 
@@ -12,7 +12,7 @@ from fanfold.core.record import Opened, Record, versions
 from fanfold.core.tree import Entry
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.locks import ThreadLock
-from fanfold.stores.references import heads_of, named_beside
+from fanfold.stores.references import names_in
 from fanfold.stores.store import (
     READ_AT_ONCE,
     TRACKS,
@@ -79,9 +79,11 @@ class Memory(Tenants):
         version = self._version(key)
         if expect is not None and version != expect:
             raise written_first(key[1], version, expect)
-        refuse_stubs(self._entries.get((tenant, entry.id)) for entry in batch.entries)
-        new = [entry for entry in batch.entries if (tenant, entry.id) not in self._entries]
-        self._entries.update({(tenant, entry.id): entry for entry in (*new, *batch.restored)})
+        refuse_stubs([self._entries.get((tenant, entry.id)) for entry in batch.entries])
+        for entry in batch.entries:
+            self._entries.setdefault((tenant, entry.id), entry)
+        for entry in batch.restored:
+            self._entries[tenant, entry.id] = entry
         lines = self._records.setdefault(key, [])
         was = len(lines)
         lines.extend(batch.records)
@@ -89,7 +91,7 @@ class Memory(Tenants):
             if prefix is not None:
                 self._tracks.setdefault((tenant, prefix), {})[key[1]] = None
                 self._heads[key] = prefix
-        for id in (*heads_of(batch.records), *named_beside(batch.records), *batch.passed):
+        for id in chain(batch.passed, *map(names_in, batch.records)):
             self._referring.setdefault((tenant, id), {})[key[1]] = None
         if batch.summary is not None:
             self._summaries[key] = msgspec.structs.replace(batch.summary, name=key[1])

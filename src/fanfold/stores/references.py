@@ -27,22 +27,24 @@ def head_number(record: Record | None) -> int | None:
     return _number(record.head) if isinstance(record, Move) and record.head is not None else None
 
 
-def heads_of(records: Iterable[Record]) -> list[str]:
-    """The messages that some records move the head to."""
-    return [record.head for record in records if type(record) is Move and record.head is not None]
+def names_in(record: Record) -> tuple[str, ...]:
+    """The messages and blobs that a record names."""
+    match record:
+        case Move(head=str(entry)) | Branched(head=entry) | Replaced(entry=entry):
+            return (entry,)
+        case Kept():
+            return (record.entry, *record.blobs) if record.is_part else record.blobs
+        case _:
+            return ()
 
 
 def named_beside(records: Iterable[Record]) -> Iterator[str]:
     """The messages and blobs that some records name, but for those that they move the head to."""
     records = list(records)
-    heads = set(heads_of(records))
+    heads = {record.head for record in records if type(record) is Move}
     for record in records:
-        match record:
-            case Branched(head=entry) | Replaced(entry=entry):
-                yield from (entry,) if entry not in heads else ()
-            case Kept():
-                yield from (record.entry,) if record.is_part and record.entry not in heads else ()
-                yield from record.blobs
+        if type(record) is not Move:
+            yield from (id for id in names_in(record) if id not in heads)
 
 
 def names_more(records: Iterable[Record]) -> bool:

@@ -264,7 +264,7 @@ def no_blob(id: str) -> NotFound:
 
 def refuse_stubs(known: Iterable[Entry | None]) -> None:
     """Raise `Gone` if content was erased that is about to be written again."""
-    stubs = tuple(entry for entry in known if entry is not None and entry.erased is not None)
+    stubs = tuple([entry for entry in known if entry is not None and entry.erased is not None])
     if stubs:
         raise Gone("This was erased before.", stubs)
 

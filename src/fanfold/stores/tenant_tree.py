@@ -48,10 +48,12 @@ class TenantTree(Tree):
         """The hash by which the conversation up to an entry is found; made now where an earlier release kept none."""
         if id is None:
             return START
-        if not self[id].prefix:
-            for entry in reversed(list(self._above(id, lambda entry: not entry.prefix))):
-                made = self._prefix(entry.parent, entry.message).hash()
-                self.entries[entry.id] = msgspec.structs.replace(entry, prefix=made)
+        known = self[id].prefix
+        if known:
+            return known
+        for entry in reversed(list(self._above(id, lambda entry: not entry.prefix))):
+            made = self._prefix(entry.parent, entry.message).hash()
+            self.entries[entry.id] = msgspec.structs.replace(entry, prefix=made)
         return self[id].prefix
 
     def _prefix(self, parent: str | None, message: Message) -> Prefix:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -10,7 +10,7 @@ import msgspec
 from fanfold.core.budget import Budget
 from fanfold.core.edit import TRIMMED, Elide
 from fanfold.core.errors import BadArguments, BadSetting
-from fanfold.core.message import Call, Document, Image, Result, text_of
+from fanfold.core.message import Call, Document, Image, Part, Result, text_of
 from fanfold.core.plan import Plan
 from fanfold.core.record import Kept
 from fanfold.core.view import Row, View
@@ -180,28 +180,42 @@ def outputs(view: View) -> Sequence[Seen]:
     # The steps of a plan ask one after another, mostly for the same rows.
     known: tuple[object, Sequence[Seen]] = view.memory.get("outputs", (None, ()))
     if known[0] is not view.rows:
-        known = view.memory["outputs"] = view.rows, tuple(_all_outputs(view))
+        known = view.memory["outputs"] = view.rows, tuple(outputs_in(view, {row.id for row in view.rows}))
     return known[1]
 
 
-def _all_outputs(view: View) -> Iterator[Seen]:
-    calls: dict[str, Call] = {}
+def outputs_in(view: View, rows: Container[str]) -> Iterator[Seen]:
+    """The outputs in some of the rows, oldest first, with the calls they answer."""
+    callers: dict[str, Row] = {}
     for row in view.rows:
         if row.calls:
-            calls.update((call.id, call) for message in row.messages for call in message.calls)
-        if row.kind == "entry" and row.results:
-            yield from _outputs(view, row, calls)
+            callers.update(dict.fromkeys(row.calls, row))
+        if row.results and row.kind == "entry" and row.id in rows:
+            yield from _outputs(view, row, callers)
 
 
-def _outputs(view: View, row: Row, calls: dict[str, Call]) -> Iterator[Seen]:
+def _outputs(view: View, row: Row, callers: dict[str, Row]) -> Iterator[Seen]:
     parts = row.messages[0].parts
-    sizes = [_weight(part) if isinstance(part, Result) else len(text_of(part)) for part in parts]
     for number, part in enumerate(parts):
         if isinstance(part, Result):
-            tokens = row.tokens * sizes[number] // max(1, sum(sizes))
             kept = view.kept(f"{row.id}#{number}")
             blob = kept if kept is not None and kept.blob is not None else None
-            yield Seen(row=row, number=number, part=part, tokens=tokens, call=calls.get(part.call), kept=blob)
+            tokens, call = _share(row, parts, number), _find_call(callers.get(part.call), part.call)
+            yield Seen(row=row, number=number, part=part, tokens=tokens, call=call, kept=blob)
+
+
+def _find_call(caller: Row | None, id: str) -> Call | None:
+    """The call with this id in a row, the last of several."""
+    calls = [call for message in caller.messages for call in message.calls] if caller else ()
+    return next((call for call in reversed(calls) if call.id == id), None)
+
+
+def _share(row: Row, parts: Sequence[Part], number: int) -> int:
+    """The tokens of one part of a row, by what can be read in each of them."""
+    if len(parts) == 1:
+        return row.tokens
+    sizes = [_weight(part) if isinstance(part, Result) else len(text_of(part)) for part in parts]
+    return row.tokens * sizes[number] // max(1, sum(sizes))
 
 
 def _weight(part: Result) -> int:

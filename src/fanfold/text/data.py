@@ -53,10 +53,12 @@ def magic(head: bytes) -> str | None:
 def is_binary(data: bytes) -> bool:
     """Whether something that begins so is no text: a known kind of file, many control characters, far from UTF-8."""
     head = data[:SAMPLE]
+    controls = len(head) - len(head.translate(None, _CONTROL))
+    if not controls and head.isascii():
+        return False
     strange = _strange(head)
     if (strange or b"\0" in head) and magic(head):
         return True
-    controls = len(head) - len(head.translate(None, _CONTROL))
     if (controls + strange) * 10 <= len(head):
         return False
     return controls * 10 > len(head) or not _is_latin(head)
