@@ -69,9 +69,10 @@ class Layout:
                 known = self.weights[id] = (body, self.scale.message(message))
             asked = (id,) if message.is_request else ()
             row = Row(id=id, kind="entry", messages=(message,), weight=known[1], covers=(id,), asked=asked)
-            sets = row.role == "system" and any(isinstance(part, Opaque) for part in message.parts)
-            if sets or (row.role == "system" and not any(r.is_reply or r.replied for r in self.rows)):
-                row = replace(row, instructs=True)
+            if message.role == "system":
+                sets = any(isinstance(part, Opaque) for part in message.parts)
+                if sets or not any(r.is_reply or r.replied for r in self.rows):
+                    row = replace(row, instructs=True)
             self.rows.insert(self._place(row), row)
             self._total = self._total + row.weight if self._total is not None else None
         for edit in log.here.get(id, ()):

@@ -114,9 +114,7 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     @property
     def text(self) -> str:
         """The words of this message, joined."""
-        return "\n".join(
-            [part.text for part in self.parts if type(part) is Text]
-        )  # `isinstance` is slow to say no
+        return "\n".join([part.text for part in self.parts if type(part) is Text])
 
     @property
     def calls(self) -> tuple[Call, ...]:

@@ -83,6 +83,12 @@ class Frame(msgspec.Struct, frozen=True, omit_defaults=True, dict=True):
         """The hash of everything in the frame."""
         return digest(canonical((self.system, self.tools)))
 
+    @cached_property
+    def words(self) -> str:
+        """The hash of the words of the system prompt; empty where there are none."""
+        told = "\n".join([message.text for message in self.system])
+        return digest(told.encode("utf-8", "surrogatepass")) if told else ""
+
 
 How = Literal["append", "rewind", "forward", "reset", "merge", "fork"]
 """`fork` was written by earlier releases, where a fork took no edits along."""

@@ -69,10 +69,9 @@ class Tree:
             return self.entries[id]
         except KeyError:
             self.fetch((id,))
-        entry = self.entries.get(id)
-        if entry is None:
+        if id not in self.entries:
             raise NotFound(f"There is no entry {id[:12]!r} here.")
-        return entry
+        return self.entries[id]
 
     def __contains__(self, id: object) -> bool:
         return id in self.entries

@@ -98,8 +98,6 @@ _id_of: Callable[[Row], str] = attrgetter("id")
 _tokens_of: Callable[[Row | Span], int] = attrgetter("tokens")
 _size_of: Callable[[Row], int] = attrgetter("weight.size")
 Kind = Literal["entry", "fold", "drop", "mend", "note", "frame"]
-
-
 _SIGNS = {"fold": "≡", "drop": "≡", "mend": "+", "note": "*", "frame": "·", "entry": "·"}
 
 
@@ -152,15 +150,12 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
         # Strategies and guards ask these of every row, many times over: they are read from the messages once.
         calls, results = call_ids(self.messages)
         shows_reply = "assistant" in [message.role for message in self.messages]
-        if self.kind == "mend":
-            is_request = bool(self.asked)
-        else:
-            is_request = self.kind == "entry" and self.messages[0].is_request
+        said = self.kind == "entry" and self.messages[0].is_request
         force_setattr(self, "tokens", self.weight.tokens)
         force_setattr(self, "calls", calls)
         force_setattr(self, "results", results)
         force_setattr(self, "shows_reply", shows_reply)
-        force_setattr(self, "is_request", is_request)
+        force_setattr(self, "is_request", bool(self.asked) if self.kind == "mend" else said)
         force_setattr(self, "is_reply", shows_reply and self.kind in ("entry", "mend"))
 
     @property
@@ -542,10 +537,11 @@ def _blocks(rows: Sequence[Row]) -> list[Block]:
     called: set[str] = set()
     answered: set[str] = set()
     for i, row in enumerate(rows):
-        end = max(end, ends[i])
-        if row.kind != "fold":  # what a fold shows of a call is never answered
+        end = ends[i] if ends[i] > end else end
+        if row.calls and row.kind != "fold":  # what a fold shows of a call is never answered
             called.update(row.calls)
-        answered.update(row.results)
+        if row.results:
+            answered.update(row.results)
         if i == end:
             blocks.append(Block(tuple(rows[start : i + 1]), open=not called <= answered))
             start = end = i + 1

@@ -187,7 +187,7 @@ class Keeping:
             records,
             entries=tuple(self.entered),
             restored=tuple([entry for _, entry in self.restored]),
-            prefixes=tuple([self._prefix(record) for record in records]),
+            prefixes=tuple([self._prefix(one.head) if type(one) is Move else None for one in records]),
             summary=self._summary(records),
         )
         expect = self._version if seen else None
@@ -202,9 +202,9 @@ class Keeping:
                 self._unsettled += self.restored
             self._let_go([] if self._tentative else [entry.id for entry in self.entered], stored=True)
 
-    def _prefix(self, record: Record) -> int | None:
-        """Where a record moves the head to."""
-        return number_of(self.tenant.tree.prefix(record.head)) if isinstance(record, Move) else None
+    def _prefix(self, head: str | None) -> int:
+        """By what the conversation up to an entry is found."""
+        return number_of(self.tenant.tree.prefix(head))
 
     def _summary(self, records: Sequence[Record]) -> Summary | None:
         """How the session stands now: after requests, and after many messages without one."""

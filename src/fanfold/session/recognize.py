@@ -10,7 +10,6 @@ import msgspec
 from fanfold.dialects.detect import dialect_of
 from fanfold.dialects.dialect import Dialect, decode
 from fanfold.dialects.registry import dialect_named
-from fanfold.session.summarize import hash_system
 from fanfold.stores.prefix import number_of, prefixes
 from fanfold.stores.store import Store, Track
 
@@ -58,7 +57,7 @@ def recognize(
     tracks = _longest(store, tenant, numbers)
     if not tracks:
         return Found(session=None, tenant=tenant, matched=0, messages=len(numbers), at_head=False)
-    best = _prefer(tracks, known, hash_system(frame.system), known.model or params.get("model"))
+    best = _prefer(tracks, known, frame.words, known.model or params.get("model"))
     # Results that repeat others add nothing to a prefix, so the last message with this one is meant.
     matched = len(numbers) - numbers[::-1].index(best[0].prefix)
     return Found(

@@ -33,7 +33,7 @@ from fanfold.core.view import Row, View, Violation, Weight
 from fanfold.dialects.dialect import Allowed, Dialect, Marks, plain, prompt_params, reply_limit
 from fanfold.dialects.registry import request_fields
 from fanfold.dialects.tools import chosen_tool
-from fanfold.dialects.weigh import Offer
+from fanfold.dialects.weigh import Offer, encoded
 from fanfold.session.aftermath import GivenParams, HashedRows
 from fanfold.session.beside import context_or_stub
 from fanfold.session.reduce import MOVED, NOTHING, is_due, less, reduce, rest, trim
@@ -298,9 +298,8 @@ def encode(state: State, request: Request) -> Written:
         raise BrokenGrammar(
             "; ".join(map(str, faults[:3])) + ". This is a bug in fanfold or in a plug-in: please report it."
         )
-    name = state.terms.name.encode("utf-8", "surrogatepass")
-    marks = Marks(digest(name), _previous_end(state, view))
-    params = sendable(allowed.params)
+    marks = Marks(state.cache_key, _previous_end(state, view))
+    (params,), _ = encoded((dict(allowed.params),))
     body = state.dialect.encode(
         request.offer.sent, allowed.rows, params, context=request.context, marks=marks
     )

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from fanfold.core.ids import digest
-from fanfold.core.message import Message
 from fanfold.core.record import TokenUsage, Totals
 from fanfold.stores.summary import Summary
 from fanfold.tokens import models
 from fanfold.tokens.usage import cost
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from fanfold.session.state import State
 
 ANY_WINDOW = 1 << 40
@@ -31,7 +27,7 @@ def summarize(state: State) -> Summary:
         dialect=state.dialect.name,
         labels=opened.labels,
         parent=opened.parent or opened.labels.get("parent", ""),
-        system=hash_system(log.frame().system),
+        system=log.frame().words,
         messages=log.tree[log.head].depth + 1 if log.head is not None else 0,
         requests=log.requests,
         edits=log.edits,
@@ -44,12 +40,6 @@ def summarize(state: State) -> Summary:
         unmanaged=_estimate(_unmanaged(totals, last.tokens if last else 0), log.requests, state.terms.model),
         seen=max(said, last.time if last is not None else 0.0),
     )
-
-
-def hash_system(system: Iterable[Message]) -> str:
-    """A hash of the words of a system prompt; empty where there are none."""
-    words = "\n".join(message.text for message in system)
-    return digest(words.encode("utf-8", "surrogatepass")) if words else ""
 
 
 class _Tokens(NamedTuple):

@@ -91,10 +91,10 @@ class Memory(Tenants):
             if prefix is not None:
                 self._tracks.setdefault((tenant, prefix), {})[key[1]] = None
                 self._heads[key] = prefix
-        for id in chain(batch.passed, *map(names_in, batch.records)):
+        for id in {*batch.passed, *chain.from_iterable(map(names_in, batch.records))}:
             self._referring.setdefault((tenant, id), {})[key[1]] = None
         if batch.summary is not None:
-            self._summaries[key] = msgspec.structs.replace(batch.summary, name=key[1])
+            self._summaries[key] = batch.summary
         version += versions(batch.records)
         self._versions[key] = (len(lines), version)
         return Stored((), len(lines), version, was)
@@ -116,7 +116,7 @@ class Memory(Tenants):
         """There is no need to; only how the session stands is kept."""
         with self._lock:
             if checkpoint.summary is not None and len(self._records.get((tenant, session), ())) == seq:
-                self._summaries[tenant, session] = msgspec.structs.replace(checkpoint.summary, name=session)
+                self._summaries[tenant, session] = checkpoint.summary
 
     def path(self, tenant: str, tip: str, *, stop: str | None = None) -> Iterator[Entry]:
         """The entries from the tip towards the first one."""
@@ -141,7 +141,7 @@ class Memory(Tenants):
             first = next((one for one in prefixes if (tenant, one) in self._tracks), None)
             names = reversed(self._tracks[tenant, first]) if first is not None else ()
             found = [
-                Track(first, name, self._heads[tenant, name] == first, self._summaries.get((tenant, name)))
+                Track(first, name, self._heads[tenant, name] == first, self._summary(tenant, name))
                 for name in names
                 if first is not None
             ]
@@ -151,7 +151,11 @@ class Memory(Tenants):
         """All sessions of a tenant."""
         with self._lock:
             names = self.sessions(tenant)
-            return [self._summaries.get((tenant, name)) or self.summarize(tenant, name) for name in names]
+            return [self._summary(tenant, name) or self.summarize(tenant, name) for name in names]
+
+    def _summary(self, tenant: str, session: str) -> Summary | None:
+        kept = self._summaries.get((tenant, session))
+        return msgspec.structs.replace(kept, name=session) if kept is not None else None
 
     def referring(self, tenant: str, ids: Collection[str]) -> list[str]:
         """The sessions whose records name any of some entries or blobs."""
