@@ -150,7 +150,7 @@ class Row(msgspec.Struct, frozen=True, gc=False, eq=False):
         # Strategies and guards ask these of every row, many times over: they are read from the messages once.
         calls, results = call_ids(self.messages)
         shows_reply = "assistant" in [message.role for message in self.messages]
-        said = self.kind == "entry" and any([message.is_request for message in self.messages])
+        said = self.kind == "entry" and any(message.is_request for message in self.messages)
         force_setattr(self, "tokens", self.weight.tokens)
         force_setattr(self, "calls", calls)
         force_setattr(self, "results", results)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fanfold.core.message import Message, Thinking
+from fanfold.dialects.dialect import plain
 from fanfold.session.state import State
 from fanfold.stores.echo import Atom, atoms, compare, is_told, join
 from fanfold.text.plain import same_kinds
@@ -78,6 +79,13 @@ class Alignment:
         if at not in self._read:
             self._read[at] = self._state.dialect.message(self._incoming[at], f"messages[{at}]")
         return self._read[at]
+
+    def body(self, at: int, *, owned: bool) -> Any:
+        """The same as it came, which nobody changes: the message has a copy of it, unless it was read otherwise."""
+        came, wire = self._incoming[at], self.message(at).wire
+        if owned:
+            return came
+        return wire.body if wire is not None and wire.body == came else plain(came)
 
     def go(self, *, past_changes: bool) -> None:
         """Lay as much as possible side by side; `past_changes`, also behind messages that differ one for one."""

@@ -78,7 +78,7 @@ def merge_messages(
     if frame is not None:
         reframe(state, *frame)
     groups, merged = _adopt(state, alignment)
-    _remember(state, incoming, repeated, groups, owned=owned)
+    _remember(state, alignment, repeated, groups, owned=owned)
     state.resent.entries = _entries_of(state, groups, known)
     return msgspec.structs.replace(merged, entries=tuple(state.resent.entries), params=params)
 
@@ -178,13 +178,13 @@ def count_known(state: State, incoming: Sequence[Any]) -> tuple[int, int]:
 def _adopt(state: State, alignment: Alignment) -> tuple[list[Pairing], Merged]:
     """Record what came after the messages that are known: at the end, in place of old bodies, or as a fork."""
     state.log.tree.fetch(state.log.erasures)  # to know what was erased, also beside this path
-    path, known, many = list(state.path), alignment.groups.copy(), alignment.many
+    path, known, many = list(state.path), len(alignment.groups), alignment.many
     alignment.go(past_changes=True)
     groups, changed = alignment.groups, alignment.changed
     rest = range(alignment.entry, len(path))
     whole = all(map(alignment.is_thought, rest)) and (not rest or alignment.at == many)
     if not whole or (changed and not _goes_on(groups, changed[-1])):
-        return _fork(state, path, _settled(known), alignment)
+        return _fork(state, path, _settled(groups[:known]), alignment)
     for group in changed:
         entry = path[group.entries[0]]
         if entry not in state.log.tree.erased:
@@ -278,13 +278,13 @@ def _left_behind(log: Log, old: set[str], new: Container[str]) -> Iterator[str]:
 
 
 def _remember(
-    state: State, incoming: Sequence[Any], repeated: Repeated, groups: list[Pairing], *, owned: bool
+    state: State, alignment: Alignment, repeated: Repeated, groups: list[Pairing], *, owned: bool
 ) -> None:
     """Keep a copy of what the client sent, to compare the next transcript with; the client may change its own."""
     resent, later = state.resent, set(repeated.later)
     resent.bodies[repeated.first :] = [
-        resent.bodies[at] if at in later else exacting(incoming[at] if owned else plain(incoming[at]))
-        for at in range(repeated.first, len(incoming))
+        resent.bodies[at] if at in later else exacting(alignment.body(at, owned=owned))
+        for at in range(repeated.first, alignment.many)
     ]
     resent.groups, resent.mark = groups, object()
     resent.ids = state.path[: groups[-1].entries[1] if groups else 0]

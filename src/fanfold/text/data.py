@@ -27,6 +27,8 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\x00asm", "application/wasm"),
 )
 _CONTROL = bytes({*range(7), *range(14, 27), *range(28, 32)})
+PLAIN = frozenset(range(128)).difference(_CONTROL)
+"""The bytes of plain text: data that has no others is never binary."""
 _HIGH_CONTROL, _HIGH = bytes(range(0x80, 0xA0)), bytes(range(0x80, 0x100))
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
 _ESCAPED, _CUT = re.compile("[\udc80-\udcff]"), re.compile("[\udc80-\udcff]{1,3}\\Z")

@@ -9,12 +9,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from fanfold.outputs.filters.filter import Filter, shortens
-from fanfold.text.cutting import bytes_of
-from fanfold.text.data import SAMPLE, is_binary, is_text, magic, media_of
+from fanfold.text.data import PLAIN, SAMPLE, is_binary, is_text, magic, media_of
 from fanfold.text.patterns import pattern
 
-_TABLE = bytes(43 if chr(one).isalnum() or chr(one) in "+/_-" else 32 for one in range(128)) + b" " * 128
-_ROW = b"+" * 60
+_SIGNS_OF_BASE64 = frozenset(b"+/_-0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_TABLE = bytes(43 if one in _SIGNS_OF_BASE64 else 32 if one in PLAIN else 0 for one in range(256))
+"""Signs of base64 as `+`, what else a text is made of as a space, all other bytes as 0."""
+_ROW, _ODD = b"+" * 60, b"\0"
 
 LEAST = 512
 """Shorter runs of base64 may be hashes, keys or names, and stay."""
@@ -31,12 +32,15 @@ def binary(least: int = LEAST) -> Filter:
 
     @shortens
     def binary(text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:
-        head = text[:SAMPLE].encode("utf-8", "surrogatepass")
-        if is_binary(head):
-            size = bytes_of(text)
-            return None if is_text(media := media_of(head), size) else note(media, size)
-        if len(text) < least or _ROW not in text.encode("utf-8", "replace").translate(_TABLE):
-            return None  # nowhere are there sixty signs of base64 in a row
+        data = text.encode("utf-8", "surrogatepass")
+        told = data.translate(
+            _TABLE
+        )  # a glance: nearly all outputs are plain text without long rows of signs
+        if _ODD in told[:SAMPLE] and is_binary(data[:SAMPLE]):
+            media = media_of(data)
+            return None if is_text(media, len(data)) else note(media, len(data))
+        if len(text) < least or _ROW not in told:
+            return None
         shown = _RUN.sub(lambda run: _note_run(run, least), text)
         if shown == text:
             return None

@@ -88,6 +88,8 @@ def apply_filters(
         except Exception as error:  # whatever a filter does, the output is kept
             failed.append(FilterFailure(name_of(one), short(str(error), 200), type(error).__name__))
             continue
+        if new is None and not shortened:
+            continue
         if is_shortening(one):
             if new is None:
                 continue
@@ -97,7 +99,7 @@ def apply_filters(
                     failed.append(FilterFailure(name_of(one), _NOT_SHORTER, "NotShorter"))
                 continue
             shortened = True
-        elif new in (None, shown) and not shortened:
+        elif new == shown and not shortened:
             continue
         new = shown if new is None else new
         by += [name_of(one)] if new != shown else []
