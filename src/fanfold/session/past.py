@@ -227,7 +227,7 @@ def body(state: State, number: int = -1) -> SentBody:
     sent = log.sent[at]
     view = show(log, sent.tip, sent.version, state.gauge)
     allowed = state.dialect.allow(view.rows, sent.params)
-    marks = Marks(state.cache_key, _previous_end(log.sent[:at], sent, {row.id for row in view.rows}))
+    marks = Marks(state.terms.cache_key, _previous_end(log.sent[:at], sent, {row.id for row in view.rows}))
     recorded = log.frame(sent.version)
     written = state.dialect.encode(
         framed(recorded, state.dialect)[0],

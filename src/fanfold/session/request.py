@@ -298,7 +298,7 @@ def encode(state: State, request: Request) -> Written:
         raise BrokenGrammar(
             "; ".join(map(str, faults[:3])) + ". This is a bug in fanfold or in a plug-in: please report it."
         )
-    marks = Marks(state.cache_key, _previous_end(state, view))
+    marks = Marks(state.terms.cache_key, _previous_end(state, view))
     (params,), _ = encoded((dict(allowed.params),))
     body = state.dialect.encode(
         request.offer.sent, allowed.rows, params, context=request.context, marks=marks

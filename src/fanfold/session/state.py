@@ -14,7 +14,6 @@ from fanfold.config.events import Event
 from fanfold.core.budget import Budget, Learned
 from fanfold.core.edit import READ, Author, Decision, Edit, Note
 from fanfold.core.errors import Closed, Corrupt, NotFound, StoreFailed
-from fanfold.core.ids import digest
 from fanfold.core.message import Call, Message, Result
 from fanfold.core.record import (
     Edited,
@@ -148,11 +147,6 @@ class State:
     def tree(self) -> TenantTree:
         """The entries that the sessions of a tenant share; those of the log are in it."""
         return self.terms.tenant.tree
-
-    @cached_property
-    def cache_key(self) -> str:
-        """By what a provider finds the cache of this session: the hash of its name."""
-        return digest(self.terms.name.encode("utf-8", "surrogatepass"))
 
     @property
     def path(self) -> list[str]:

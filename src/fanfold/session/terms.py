@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import msgspec
 
 from fanfold.config.events import Hooks
 from fanfold.config.options import OnMoved
 from fanfold.core.budget import Budget
+from fanfold.core.ids import digest
 from fanfold.core.plan import Strategy
 from fanfold.core.record import Opened
 from fanfold.deferral.offer import Deferral, DeferralTerms
@@ -18,7 +20,7 @@ from fanfold.stores.store import Tenant
 from fanfold.tokens.meter import Meter
 
 
-class Terms(msgspec.Struct, frozen=True):
+class Terms(msgspec.Struct, frozen=True, dict=True):
     """What a session is opened with."""
 
     name: str
@@ -51,6 +53,11 @@ class Terms(msgspec.Struct, frozen=True):
     """The share of the window that schemas may take before tools wait; None: the caller's marks decide."""
     opened: Opened = Opened()
     """What of this is remembered."""
+
+    @cached_property
+    def cache_key(self) -> str:
+        """By what a provider finds the cache of this session: the hash of its name."""
+        return digest(self.name.encode("utf-8", "surrogatepass"))
 
     def deferral(self) -> Deferral:
         """What decides which tools a request offers."""
