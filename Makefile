@@ -66,8 +66,8 @@ bench: .venv/.test .browser/.looked ## every figure as a ratio, measured side by
 	@.venv/bin/python bench/gateway.py growth $(REQUESTS)
 	@.venv/bin/python bench/inspector.py
 
-bench-all: .venv/.test .browser/.looked ## every bench, written to docs/bench.md with machine and date [ONLY="speed stores", ONLY=missing]
-	@.venv/bin/python scripts/bench_all.py $(ONLY)
+bench-all: .venv/.test .browser/.looked ## every bench, written to docs/bench.md with machine and date [ONLY="speed stores", ONLY=missing, MESSAGES=20000]
+	@.venv/bin/python scripts/bench_all.py messages=$(MESSAGES) $(ONLY)
 
 bench-peers: .venv/.test ## fanfold and its peers on your conversations: DATA="folder …" [WINDOW=32k]
 	@.venv/bin/python -m bench.peers --window $(WINDOW) --workers $(WORKERS) $(DATA)

@@ -3,6 +3,7 @@
     python scripts/bench_all.py              all of them (an hour on two cores)
     python scripts/bench_all.py speed stores these only; the others stay on the page as they were
     python scripts/bench_all.py missing      those that are not on the page yet, or failed
+    python scripts/bench_all.py messages=20000 leaks     a shorter one, where its length counts
 
 The page is written after each bench, so nothing is lost if you stop in between. A bench that fails is named on the page
 and in the exit code; what it printed stands there too.
@@ -22,6 +23,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
+MESSAGES = 100_000
+SIZE = "messages="
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "bench.md"
 OPENING = """\
@@ -40,6 +43,12 @@ class Bench(NamedTuple):
     name: str
     arguments: str
     learns: str
+    sized: bool = False
+    """Whether it takes the number of messages that it plays."""
+
+    def of_size(self, messages: int) -> Bench:
+        """The same with so many messages, if their number counts."""
+        return self._replace(arguments=f"{self.arguments} {messages}") if self.sized else self
 
     @property
     def command(self) -> str:
@@ -48,7 +57,12 @@ class Bench(NamedTuple):
 
 
 BENCHES = (
-    Bench("speed", "bench/speed.py", "All the work over a long session, over counting its text once."),
+    Bench(
+        "speed",
+        "bench/speed.py",
+        "All the work over a long session, over counting its text once.",
+        sized=True,
+    ),
     Bench(
         "session",
         "bench/session.py",
@@ -58,9 +72,9 @@ BENCHES = (
     Bench("dialects", "bench/dialects.py", "Reading a provider's request, over parsing its JSON."),
     Bench("caching", "bench/caching.py", "Tokens and price with the prompt cache, beside a sliding window."),
     Bench("outputs", "bench/outputs.py", "Outputs of a gibibyte, beside grep and copying."),
-    Bench("stores", "bench/stores.py", "Stores, beside memory and bare transactions."),
+    Bench("stores", "bench/stores.py", "Stores, beside memory and bare transactions.", sized=True),
     Bench("writers", "bench/writers.py", "Many writers at once."),
-    Bench("leaks", "bench/leaks.py", "Whether memory grows with the number of requests."),
+    Bench("leaks", "bench/leaks.py", "Whether memory grows with the number of requests.", sized=True),
     Bench("postgres", "bench/postgres.py", "Postgres: queries of an opening, and many sessions at once."),
     Bench("gateway", "bench/gateway.py", "The gateway, beside a bare pass-through on the same stack."),
     Bench(
@@ -77,7 +91,9 @@ def main(wanted: list[str]) -> int:
     """Run the benches named, or all, and write the page after each; how many failed is the exit code."""
     sections = read_sections(PAGE.read_text(encoding="utf-8") if PAGE.exists() else "")
     failed = 0
-    for bench in benches_named(wanted, sections):
+    messages = max((int(one.partition("=")[2]) for one in wanted if one.startswith(SIZE)), default=MESSAGES)
+    named = benches_named([one for one in wanted if not one.startswith(SIZE)], sections)
+    for bench in (bench.of_size(messages) for bench in named):
         print(f"{bench.name}: {bench.command}", flush=True)
         measured = machine()
         code, printed = run(bench)
