@@ -22,7 +22,10 @@ def upstream():
         yield upstream
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:4141", "127.0.0.1.evil.example", "", "[::2]"])
+@pytest.mark.parametrize(
+    "host",
+    ["evil.example", "evil.example:4141", "127.0.0.1.evil.example", "", "[::2]", "127.0.0.1:1@evil.example"],
+)
 def test_a_name_that_leads_here_by_a_trick_is_refused(upstream, host):
     with Gate(upstream.url) as gate:
         assert gate.post("/v1/messages", BODY, host=host)[0] in (400, 421)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from msgspec import convert
+from msgspec.structs import replace
 
 from fanfold.gateway.settings import VirtualKey
 from tests.gateway.gate import Gate, Upstream
@@ -122,3 +123,85 @@ def test_what_is_only_named_as_an_item_could_be_another_tenants():
         status, answer = post(gate, {"input": named, "tools": [TOOL]}, "bob")
         assert (status, len(upstream.requests)) == (404, 1)
         assert b"whole conversation" in answer
+
+
+SHARED = {name: replace(key, anthropic="sk-ant-real", gemini="real") for name, key in KEYS.items()}
+REFERENCE = b'{"model":"gpt-5.2","tools":[],"input":"Go on.",%b}'
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        REFERENCE % b'"previous_response_id":null,"previous_response_id":"resp_1"',
+        (REFERENCE % b'"previous_response_id":"resp_1"').decode().encode("utf-16"),
+        REFERENCE % b'"previous_respons\\u0065_id":"resp_1"',
+        b'{"model":"gpt-5.2","input":[{"id":"msg_1"}]}',
+        b'{"model":"gpt-5.2","input":[{"type":"item\\u005freference","id":"msg_1"}]}',
+    ],
+    ids=["twice", "utf-16", "escaped", "no type", "escaped type"],
+)
+@pytest.mark.parametrize(
+    "path", ["/v1/responses", "/v1/responses/", "/responses", "/v1/responses/input_tokens"]
+)
+def test_no_way_of_writing_a_reference_leads_to_another_tenant(path, body):
+    with Upstream(told(response("resp_1", CALL))) as upstream, Gate(upstream.url, keys=SHARED) as gate:
+        post(gate, {"input": INPUT, "tools": [TOOL]}, "ana")
+        status, _, answer = gate.post(path, body, authorization="Bearer a-key-of-bob-and-more")
+        assert (status in (400, 404), len(upstream.requests)) == (True, 1)
+        assert b"a.py" not in answer
+
+
+def test_a_reference_that_is_escaped_is_also_seen_where_a_conversation_goes_on():
+    with Upstream(told(response("resp_1", CALL))) as upstream, Gate(upstream.url, keys=SHARED) as gate:
+        history = [*INPUT, CALL, RESULT, *INPUT]
+        for end in (1, 3, 4):
+            assert post(gate, {"input": history[:end], "tools": [TOOL]}, "bob")[0] == 200
+        known = len(upstream.requests)
+        body = {
+            "model": "gpt-5.2",
+            "input": [*history, {"type": "item_reference", "id": "msg_1"}],
+            "tools": [TOOL],
+        }
+        escaped = json.dumps(body).encode().replace(b"item_reference", b"item\\u005freference")
+        assert gate.post("/v1/responses", escaped, authorization="Bearer a-key-of-bob-and-more")[0] == 404
+        assert len(upstream.requests) == known
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/v1/files"),
+        ("GET", "/v1/files/file-1/content"),
+        ("POST", "/v1/files"),
+        ("GET", "/v1/batches"),
+        ("GET", "/v1/chat/completions"),
+        ("GET", "/v1/chat/completions/chatcmpl-1/messages"),
+        ("GET", "/v1/conversations/conv_1/items"),
+        ("GET", "/v1/responses/x/resp_1"),
+        ("GET", "/v1/messages/batches"),
+        ("GET", "/v1beta/cachedContents"),
+        ("GET", "/v1beta/files"),
+        ("DELETE", "/v1/models/ft:gpt-5.2:ana"),
+    ],
+)
+def test_what_a_provider_stores_for_several_tenants_is_open_to_none(method, path):
+    """It takes all of them for one customer."""
+    key = "a-key-of-bob-and-more"
+    with Upstream() as upstream:
+        told = {"x-api-key": key} if "messages/" in path else {"authorization": f"Bearer {key}"}
+        body = b"{}" if method == "POST" else b""
+        with Gate(upstream.url, keys=SHARED) as gate:
+            assert gate.send(method, path, body, {**told, "content-type": "application/json"})[0] == 404
+        assert upstream.requests == []
+        own = {name: replace(one, openai=name, anthropic=name, gemini=name) for name, one in SHARED.items()}
+        with Gate(upstream.url, keys=own) as gate:
+            gate.send(method, path, body, {**told, "content-type": "application/json"})
+        assert len(upstream.requests) == 1 or path == "/v1/responses/x/resp_1"
+
+
+@pytest.mark.parametrize("path", ["/v1/embeddings", "/v1/moderations", "/v1/models", "/v1/models/gpt-5.2"])
+def test_what_is_answered_from_the_request_alone_is_open_to_all(path):
+    method = "GET" if "models" in path else "POST"
+    headers = {"authorization": "Bearer a-key-of-bob-and-more", "content-type": "application/json"}
+    with Upstream() as upstream, Gate(upstream.url, keys=SHARED) as gate:
+        assert gate.send(method, path, b"{}" if method == "POST" else b"", headers)[0] == 200

@@ -27,13 +27,14 @@ from fanfold.gateway.inspector import Inspection, is_for_inspector
 from fanfold.gateway.journal import Journal, journal_path
 from fanfold.gateway.keys import Keys
 from fanfold.gateway.metrics import Metrics
-from fanfold.gateway.route import Destination, find_destination
+from fanfold.gateway.route import Destination, find_destination, is_stateless
 from fanfold.gateway.safety import Refused, check_json, check_request, read_body
 from fanfold.gateway.settings import ServeSettings, read_settings
 from fanfold.gateway.upstream import Upstreams
 from fanfold.gateway.work import WORK, settle
 
 _LOG = getLogger("fanfold.gateway")
+_SHARED = "What a provider stores is not open here: behind this key it is one customer's, and several tenants have it."
 _TEXT = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8")]
 
 
@@ -208,6 +209,9 @@ class Gateway:
                 404, f"No provider has {method} {path}. Is the base URL right? See `fanfold serve --print`."
             )
         holder = self.keys.find(headers, query)
+        is_known = destination.route is not None or is_stateless(method, path)
+        if destination.provider in holder.shared and not is_known:
+            raise Refused(404, _SHARED)
         body = await read_body(client.receive, headers, self.settings.max_body)
         if body:
             check_json(headers)

@@ -9,7 +9,7 @@ as a whole; nothing depends on it but time.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -274,6 +274,8 @@ def _added(
     """The step by which these messages were added; `listed` are their bytes, in brackets."""
     if not new or not all(type(one) is dict for one in new) or any(word in listed for word in _SPECIAL):
         return None
+    if course.asked.dialect == "openai.responses" and any(map(refers_to_item, new)):
+        return None
     at = course.ends[known - 1]
     ends = _ends(data, _ITEMS.decode(listed), at + 1)
     after = msgspec.structs.replace(
@@ -283,6 +285,12 @@ def _added(
         ends=(*course.ends[:known], *ends),
     )
     return Continuation(course=after, known=known, new=new, reframed=reframed)
+
+
+def refers_to_item(item: Mapping[str, Any]) -> bool:
+    """Whether an item of Responses stands for one that the provider has: its type need not be said."""
+    kind = item.get("type")
+    return kind == "item_reference" or (kind is None and "role" not in item)
 
 
 def _text(value: Any) -> str | None:

@@ -29,7 +29,7 @@ from fanfold.dialects.http.request import HttpRequest
 from fanfold.gateway.client import Client
 from fanfold.gateway.compaction import compacted_reply, is_trigger, without_trigger
 from fanfold.gateway.conversations import Conversations, Managed, Unmanaged
-from fanfold.gateway.course import Continuation, Course
+from fanfold.gateway.course import Continuation, Course, refers_to_item
 from fanfold.gateway.foreign import Answer, own_headers
 from fanfold.gateway.headers import Headers, get, to_client
 from fanfold.gateway.journal import Exchanged, begin
@@ -200,13 +200,15 @@ async def check_stored(gateway: Gateway, exchange: Exchange, asked: HttpRequest 
     conversations, holder, route = gateway.conversations, exchange.holder, exchange.to.route
     if not holder.own_keys or route is None or route.dialect != "openai.responses":
         return
+    if asked is None and route.purpose in _CARRYING:  # read in another way, it may name anything
+        raise Refused(400, "The body can be read in more than one way, so it is not known what it refers to.")
     body = asked.body if asked is not None else {}
     named = [id for id in (route.id, body.get("previous_response_id")) if isinstance(id, str)]
     known = not named or conversations is not None
     if conversations is not None:
         known = all([await WORK.run(conversations.knows, holder.tenant, id) for id in named])
     items = body.get("input")
-    refers = any(isinstance(item, dict) and item.get("type") == "item_reference" for item in items or ())
+    refers = any(isinstance(item, dict) and refers_to_item(item) for item in items or ())
     if not known or refers or body.get("conversation") is not None:
         raise Refused(404, "This response is not known here. Send the whole conversation as `input`.")
 

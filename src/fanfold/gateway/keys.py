@@ -37,6 +37,8 @@ class Holder(msgspec.Struct, frozen=True, kw_only=True):
     """Whether the provider's key is put in the place of the client's."""
     secrets: dict[str, str] = {}
     """The providers' keys; a holder is never printed."""
+    shared: frozenset[str] = frozenset()
+    """The providers that take another tenant for the same customer, because both have one key there."""
     per_model: tuple[tuple[str, Holder], ...] = ()
     """The same holder with what holds for some models, by patterns of their names."""
 
@@ -96,6 +98,7 @@ class Keys:
             _hash(secret(key.key, f"serve.keys.{name}.key")): self._holder(name, key, settings.per_model)
             for name, key in settings.keys.items()
         }
+        self._share()
 
     def _holder(self, name: str, key: VirtualKey, per_model: dict[str, ModelSettings]) -> Holder:
         told = {"openai": key.openai, "anthropic": key.anthropic, "gemini": key.gemini}
@@ -123,6 +126,16 @@ class Keys:
             for pattern, chosen in per_model.items()
         }
         return replace(own, per_model=(*_per_model(own, key.per_model), *_per_model(own, said)))
+
+    def _share(self) -> None:
+        """Note which providers take several tenants for one customer."""
+        tenants: dict[tuple[str, str], set[str]] = {}
+        for holder in self._holders.values():
+            for one in holder.secrets.items():
+                tenants.setdefault(one, set()).add(holder.tenant)
+        for key, holder in self._holders.items():
+            shared = frozenset(one[0] for one in holder.secrets.items() if len(tenants[one]) > 1)
+            self._holders[key] = replace(holder, shared=shared)
 
     @property
     def needed(self) -> bool:

@@ -12,6 +12,10 @@ from fanfold.gateway.headers import Headers, get
 
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~:@!$&'()*+,;=-]+)+/?")
 _DOTS = re.compile(r"/\.{1,2}(?:/|$)")
+_STATELESS = re.compile(
+    r"(?:/v1(?:beta|alpha)?)?/(?:completions|embeddings|moderations|rerank|audio/\w+|images/\w+|(?:tunedM|m)odels/[^/]+:\w+)"
+)
+"""Paths beside those of conversations at which a provider answers from what it is sent, and from nothing stored."""
 _BARE = ("/chat/completions", "/responses", "/messages", "/models")
 """Some clients are given an address without the version."""
 
@@ -42,7 +46,7 @@ def is_plain(path: str) -> bool:
 def find_destination(method: str, path: str, query: str, headers: Headers) -> Destination | None:
     """Where a request goes; None where nobody can be meant."""
     told = {name.decode("latin-1"): "" for name, _ in headers}
-    route = find_route(method, f"{path}?{query}", told)
+    route = find_route(method, f"{path.rstrip('/')}?{query}", told)
     if route is not None:
         return Destination(route.dialect, route)
     if path.startswith(("/v1beta/", "/v1alpha/")) or get(headers, b"x-goog-api-key"):
@@ -51,6 +55,11 @@ def find_destination(method: str, path: str, query: str, headers: Headers) -> De
         return None
     anthropic = "x-api-key" in told or "anthropic-version" in told or path.startswith("/v1/messages")
     return Destination("anthropic" if anthropic else CHAT)
+
+
+def is_stateless(method: str, path: str) -> bool:
+    """Whether what is answered there comes from nothing that a provider stores for its customer."""
+    return method == "POST" and _STATELESS.fullmatch(path.rstrip("/")) is not None
 
 
 def upstream_address(address: str, path: str) -> str:

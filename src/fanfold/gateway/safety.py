@@ -53,7 +53,8 @@ def check_request(method: str, path: str, headers: Headers, hosts: Collection[st
 def _without_port(host: str) -> str:
     if host.startswith("["):
         return host[1:].partition("]")[0].lower()
-    return host.partition(":")[0].lower().rstrip(".")
+    name, _, port = host.partition(":")
+    return name.lower().rstrip(".") if not port or port.isdecimal() else host
 
 
 def check_json(headers: Headers) -> None:
