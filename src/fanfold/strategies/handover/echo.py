@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, repeat
+from itertools import accumulate, chain, repeat
 from typing import Any, Literal, NamedTuple
 
 from fanfold.strategies.handover.bare import UNSEEN, bare, decoded
@@ -19,6 +19,8 @@ from fanfold.strategies.handover.tongue import cite
 from fanfold.text.patterns import pattern
 
 _LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uff66-\uff9f"
+_FIRST = "\u3000"
+"""All signs behind it may be letters that are words by themselves."""
 _INNER, _ENDS = "./:@+-", "./:@+-_"
 """Signs that stand within a word, and those that are none of it at its ends."""
 _ATOM = pattern(rf"[{_LETTERS}]|[^\W{_LETTERS}]+(?:[{UNSEEN}{_INNER}]+[^\W{_LETTERS}]+)*")
@@ -26,12 +28,17 @@ _SMALL = bytes(
     ord(chr(one).lower()) if chr(one).isalnum() or chr(one) in f"_{_INNER}" else 32 for one in range(128)
 ) + bytes(128)
 """ASCII in small letters, and all that stands between words as spaces: ten times as fast as a pattern."""
+_ASCII = bytes(range(128))
+_WORDY = pattern(rf"[\w{_LETTERS}{UNSEEN}]")
+"""What may stand in a word."""
 _MARKUP = pattern(r"<[^<>]{1,200}>|\\[nt]")
 """What stands between words in pages and strings, and is not said."""
 _CUT = pattern(r"\s+\S+…")
 """Half a word, at which a line was cut."""
 _WORDS, _SIGNS = 6, 12
 """Words, and Japanese letters, that are said again."""
+_PARTS = {_WORDS: (4, 3), _SIGNS: (9, 4)}
+"""So many of them in a row are kept of an output, from every third or fourth on: whatever is said again has some."""
 _READ = 2_000_000
 """Characters of outputs that are compared, the newest first."""
 
@@ -77,7 +84,7 @@ class Echoes:
 class _Volume(NamedTuple):
     """Outputs that were read together.
 
-    Of each, the hashes of every second five words in a row are kept. Whatever six words are said again, five of them
+    Of each, the hashes of every third four words in a row are kept. Whatever six words are said again, four of them
     are among these; where none of them is, nothing else is looked at.
     """
 
@@ -123,7 +130,7 @@ class _Compared:
             if left <= 0:
                 break
             if text and text not in self._read:
-                new[text] = _hashes(text)
+                new[text] = _hashes(_words(decoded(text)))
                 self._read.add(text)
             left -= len(text)
         if new:
@@ -179,22 +186,22 @@ class _Compared:
         return self._orders[output]
 
     def _suspects(self, lines: Sequence[SaidLine]) -> Iterator[SaidLine]:
-        """The lines of which some five words in a row stand in an output: quick to tell, and of most lines none do."""
-        plain = [line for line in lines if line.text.isascii()]
-        parts = {line: frozenset(map(hash, _rows(_split(line.text), _WORDS - 1))) for line in plain}
+        """The lines of which some part stands in an output: quick to tell, and of most lines none does."""
+        parts = {line: frozenset(_hashes(_words_in(line.text), step=1)) for line in lines}
         asked = frozenset().union(*parts.values())
         known = frozenset().union(*(asked & volume.all for volume in self._volumes))
-        return (line for line in lines if line not in parts or not known.isdisjoint(parts[line]))
+        return (line for line in lines if not known.isdisjoint(parts[line]))
 
     def _find(self, rows: set[Row]) -> dict[Row, int]:
         """The first output that has each of these, as far as there is one."""
         first: dict[Row, int] = {}
-        parts = {hash(part) for row in rows for part in (row[1:], row[:-1])}
+        parts = {hash(part) for row in rows for part in _rows(row, _PARTS[len(row)][0])}
         for volume in self._volumes:
-            for text, hashes in volume.hashes.items() if not parts.isdisjoint(volume.all) else ():
-                if text in self._places and not parts.isdisjoint(hashes):
+            hits = parts & volume.all
+            for text, hashes in volume.hashes.items() if hits else ():
+                if text in self._places and not hits.isdisjoint(hashes):
                     words, at = _words(decoded(text)), self._places[text]
-                    found = rows & {row for size in (_WORDS, _SIGNS) for row in _rows(words, size)}
+                    found = rows.intersection(chain(*(_rows(words, size) for size in _sizes(words))))
                     first.update((row, min(at, first.get(row, at))) for row in found)
         return first
 
@@ -204,41 +211,64 @@ def is_whole(text: str) -> bool:
     return text.startswith("«") and text.count("«") == 1 and not any(map(str.isalnum, text.partition("»")[2]))
 
 
-def _hashes(text: str) -> array[int]:
-    said = decoded(text)
-    words = _words(said)
+def _hashes(words: Sequence[str], step: int = 0) -> array[int]:
+    """The hashes of parts of a text: of some that no echo can do without, or of all from each `step` on."""
     found = array("q")
-    for size in (_WORDS,) if said.isascii() else (_WORDS, _SIGNS):
-        found.extend(map(hash, _rows(words, size - 1, step=2)))
+    for size in _sizes(words):
+        length, apart = _PARTS[size]
+        found.extend(map(hash, _rows(words, length, step or apart)))
     return found
 
 
+def _sizes(words: Sequence[str]) -> Sequence[int]:
+    """How many words in a row are compared: Japanese letters only where there are any."""
+    return (_WORDS, _SIGNS) if max(words, default="") > _FIRST else (_WORDS,)
+
+
 def _rows(words: Sequence[str], size: int, step: int = 1) -> Iterator[Row]:
-    """So many words in a row, from each word on, or from every second."""
+    """So many words in a row, from each word on, or from some."""
     return zip(*(words[at::step] for at in range(size)), strict=False)
 
 
 def _words(text: str) -> list[str]:
     """The words of an output that was decoded."""
     said = _MARKUP.sub(" ", text) if "<" in text or "\\" in text else text
-    if said.isascii():
+    if _is_plain(said):
         return _split(said)
     return list(filter(None, map(str.strip, _ATOM.findall(said.lower()), repeat(_ENDS))))
 
 
+def _is_plain(text: str) -> bool:
+    """Whether the words of a text are in ASCII; arrows, dashes and the like stand between words."""
+    if text.isascii():
+        return True
+    beyond = text.encode("utf-8", "replace").translate(None, _ASCII).decode()
+    return _WORDY.search("".join(set(beyond))) is None
+
+
 def _split(text: str) -> list[str]:
-    """The words of a text in ASCII, as `_ATOM` finds them."""
-    pieces = text.encode("ascii").translate(_SMALL).decode("ascii").split()
+    """The words of a plain text, as `_ATOM` finds them."""
+    pieces = text.encode("ascii", "replace").translate(_SMALL).decode("ascii").split()
     return list(filter(None, map(str.strip, pieces, repeat(_ENDS))))
+
+
+def _words_in(text: str) -> list[str]:
+    """The words of a line."""
+    return _split(text) if _is_plain(text) else [word for word, _, _ in _atoms(text)]
+
+
+def _atoms(text: str) -> list[tuple[str, int, int]]:
+    """The words of a line, each with where it begins and ends."""
+    found = ((bare(one[0]).strip(_ENDS), one.start(), one.end()) for one in _ATOM.finditer(text.lower()))
+    return [atom for atom in found if atom[0]]
 
 
 def _rows_in(text: str) -> Iterator[tuple[Row, int, int]]:
     """What is compared of a line, each with where it begins and ends."""
-    found = ((bare(one[0]).strip(_ENDS), one.start(), one.end()) for one in _ATOM.finditer(text.lower()))
-    atoms = [atom for atom in found if atom[0]]
+    atoms = _atoms(text)
     words = [word for word, _, _ in atoms]
     letters = (
-        [len(word) == 1 and word > "\u3000" for word in words] if not text.isascii() else [False] * len(words)
+        [len(word) == 1 and word > _FIRST for word in words] if not text.isascii() else [False] * len(words)
     )
     for size, japanese in ((_WORDS, False), (_SIGNS, True)):
         for at in range(len(atoms) - size + 1):
