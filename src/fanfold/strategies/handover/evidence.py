@@ -51,21 +51,38 @@ _CHECK = pattern(
     r"(?:test|build|check|verify|compile|package))"
 )
 _COUNTS = (
-    pattern(r"\b\d+ (?:passed|failed|errors?)\b.*\bin [\d.:]+ ?(?:s|ms|m|seconds)\b|^test result: "),
-    pattern(r"^\s*(?:Tests?|Test Files|Test Suites)\s*:?\s+.*\d"),
-    pattern(r"^(?:FAIL|ok|FAILED|OK)\b[\s(:].*|^(?:OK|FAIL|PASS)\s*$|^Ran \d+ tests?"),
-    pattern(
-        r"\bFound \d+ (?:errors?|warnings?|problems?|issues?)|All checks passed|no issues found|\d+ problems? \("
+    (
+        pattern(r"\b\d+ (?:passed|failed|errors?)\b.*\bin [\d.:]+ ?(?:s|ms|m|seconds)\b|^test result: "),
+        ("passed", "failed", "error", "test result: "),
     ),
-    pattern(
-        r"^\W*\d+ (?:pass(?:ed|ing)?|fail(?:ed|ing|ures?)?|tests?|specs?|examples?|errors?|warnings?|issues?|件)\b"
+    (pattern(r"^\s*(?:Tests?|Test Files|Test Suites)\s*:?\s+.*\d"), ("Test",)),
+    (
+        pattern(r"^(?:FAIL|ok|FAILED|OK)\b[\s(:].*|^(?:OK|FAIL|PASS)\s*$|^Ran \d+ tests?"),
+        ("FAIL", "ok", "OK", "PASS", "Ran "),
     ),
-    pattern(
-        r"\berror TS\d+|^error(?:\[\w+\])?:|\bBUILD (?:SUCCESS|FAIL)\w*|Compiled successfully|\bbuilt in \d|"
-        r"^Checked \d+ files? in |: Exited with code \d+$"
+    (
+        pattern(
+            r"\bFound \d+ (?:errors?|warnings?|problems?|issues?)|All checks passed|no issues found|"
+            r"\d+ problems? \("
+        ),
+        ("Found ", "All checks passed", "no issues found", "problem"),
+    ),
+    (
+        pattern(
+            r"^\W*\d+ (?:pass(?:ed|ing)?|fail(?:ed|ing|ures?)?|tests?|specs?|examples?|errors?|warnings?|issues?|件)\b"
+        ),
+        ("pass", "fail", "test", "spec", "example", "error", "warning", "issue", "件"),
+    ),
+    (
+        pattern(
+            r"\berror TS\d+|^error(?:\[\w+\])?:|\bBUILD (?:SUCCESS|FAIL)\w*|Compiled successfully|\bbuilt in \d|"
+            r"^Checked \d+ files? in |: Exited with code \d+$"
+        ),
+        ("error", "BUILD ", "Compiled", "built in ", "Checked ", "Exited"),
     ),
 )
-"""What checks write about how they ended, the clearest first."""
+"""What checks write about how they ended, the clearest first; each with words of which one is in it: to look for
+those first is quick."""
 _BAD = pattern(
     r"\b([1-9]\d*) (?:failed|failing|failures?|errors?|fail)\b|^(?:FAIL|FAILED)\b|\berror TS\d+|BUILD FAIL|"
     r"^[1-9]\d* issues?\b|: Exited with code [1-9]"
@@ -184,9 +201,11 @@ def body(text: str) -> str:
 def count_line(text: str) -> str:
     """The last line in which a check says how many passed or failed; of several parts, one that failed says more."""
     lines = [line.strip() for line in text[-20_000:].splitlines() if line.strip()][-400:]
-    for shape in _COUNTS:
-        found = [line for line in lines if shape.search(line[:400])]
-        if found:
+    whole = "\n".join(lines)
+    for shape, words in _COUNTS:
+        some = [word for word in words if word in whole]
+        may_tell = [line for line in lines if any(map(line.__contains__, some))] if some else []
+        if found := [line for line in may_tell if shape.search(line[:400])]:
             return short(
                 next((line for line in reversed(found) if _BAD.search(line)), found[-1]).strip("= "), _WIDTH
             )
@@ -219,9 +238,14 @@ def _code(text: str, fields: dict[str, Any]) -> int | None:
     """The exit code that a client wrote before or behind an output."""
     if isinstance(fields.get("code"), int):
         return int(fields["code"])
-    head = _CODE.search(text[:_ENDS])
-    found = head or next(iter(reversed(list(_CODE.finditer(text[-_ENDS:])))), None)
-    return int(next(group for group in found.groups() if group is not None)) if found else None
+    found = _codes(text[:_ENDS])[:1] or _codes(text[-_ENDS:])[-1:]
+    return found[0] if found else None
+
+
+def _codes(text: str) -> list[int]:
+    """The exit codes that a text tells of; most tell of none, which is quick to see."""
+    found = _CODE.findall(text) if "code" in text.lower() else []
+    return [int("".join(groups)) for groups in found]
 
 
 def _fields(text: str) -> dict[str, Any]:

@@ -140,13 +140,15 @@ def step_of(entry: str, number: int, result: Result, use: Use | None) -> DoneCal
     if known.kind == "agent":
         report = _said(entry, text, report=True)
         answer = " / ".join(report.telling[:4]) or report.first
-    runs = _RUNNING.search(text[:_HEAD]) if known.kind in ("shell", "agent", "other") else None
+    head = text[:_HEAD]
+    may_run = known.kind in ("shell", "agent", "other") and ("running" in head or "agent" in head)
+    runs = _RUNNING.search(head) if may_run else None
     return DoneCall(
         entry,
         known,
         ended(result, use),
         handle=next(filter(None, runs.groups())) if runs else "",
-        closed=_CLOSED.search(text[:_HEAD]) is not None,
+        closed="status" in head and _CLOSED.search(head) is not None,
         address=f"{entry}#{number}",
         lines=text.count("\n") + (not text.endswith("\n")) if text else 0,
         size=len(text),

@@ -84,10 +84,8 @@ class Words(msgspec.Struct, frozen=True, gc=False):
 
     rules: tuple[str, ...] = ()
     """The sentences in which the person commands or forbids."""
-
-    def ruling_lines(self) -> Iterator[str]:
-        """The lines of a document that command or forbid: not a person's rules, but what its reader must know."""
-        return (line for line in sentences(rules([self.text])) if strict(line))
+    demands: tuple[str, ...] = ()
+    """The lines of a client's document that command or forbid: not a person's rules, but what its reader must know."""
 
 
 def sentences(lines: Iterable[str]) -> Iterator[str]:
@@ -123,7 +121,8 @@ def _words(texts: Sequence[str]) -> Words:
     if _SUMMARY.match(text):
         return Words("summary", _told(text))
     if _CONTEXT.match(text):
-        return Words("context", text.strip())
+        demands = (line for line in sentences(rules([text.strip()])) if strict(line))
+        return Words("context", text.strip(), demands=tuple(demands))
     apart = [(piece, given) for one in texts for piece, given in (*set_apart(_plain(one)), ("\n", False))]
     plain = "".join(
         cite(short(piece, _BEGINNING)) if given else _marked(piece) for piece, given in apart

@@ -557,7 +557,7 @@ def _demands(item: Asked, story: Story) -> Iterator[Line]:
     """How instructions begin, and the lines in which they demand something."""
     text = item.words.text
     size = story.tongue.chars.format(f"{len(text):,}")
-    demands = [line for line in item.words.ruling_lines() if len(line) <= _QUOTED][:40]
+    demands = [line for line in item.words.demands if len(line) <= _QUOTED][:40]
     yield from (Line(short(line, 200), "", (item.entry,), slight=True) for line in reversed(demands))
     yield Line(f"{short(text, _BEGINNING)} ({size})", "", (item.entry,))
 
