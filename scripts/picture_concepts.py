@@ -317,7 +317,7 @@ def bar(x: float, y: float, row: Row, more: str = "") -> Iterator[str]:
     words = row.messages[0].text
     yield f'<g class="{more}">'
     yield rect(x, y, 6 + 0.6 * row.tokens, 24, kind)
-    yield text(x + 40, y + 16, words if len(words) <= 48 else f"{words[:46]} …", "small")
+    yield text(x + 52, y + 16, words if len(words) <= 46 else f"{words[:41]} …", "small")
     yield "</g>"
 
 

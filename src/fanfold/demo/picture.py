@@ -120,11 +120,11 @@ def handover(view: View, width: int = _WIDTH) -> Panel | None:
     shown = Text()
     for heading, lines in _sections(row.messages[0].text):
         shown.append(f"{heading}\n", COLOURS["summary"])
-        left = len(lines) - _NEWEST
-        if left > 0:
-            shown.append(f"  … {left} more lines\n", "dim")
         for line in lines[-_NEWEST:]:
             shown.append(f"{short(line, _WIDTH - 6)}\n")
+        left = len(lines) - _NEWEST
+        if left > 0:
+            shown.append(f"  … and {left} older line{'s' * (left != 1)}\n", "dim")
     shown.rstrip()
     return Panel(
         shown, title=f"a hand-over: it stands for {row.count} messages", box=box.ROUNDED, width=_WIDTH

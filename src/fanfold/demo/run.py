@@ -71,6 +71,7 @@ def play(chat: fanfold.Session, steps: int, seen: Callable[[Moment], None]) -> D
         chat.answer(call, outputs[-1])
     place = outputs[1].partition(":")[0]
     recalled = _look_back(chat, ours, place, steps)
+    seen(Moment(step=steps, steps=steps, kinds=kinds_of(chat.view(), meter), account=ours, event=""))
     messages, frame = everything(chat), chat.view().frame.tokens
     return DemoRun(
         accounts=(*_others(messages, frame, meter), ours),
