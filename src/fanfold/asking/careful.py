@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 _PASSING = frozenset((408, 409, 425, 429))
-"""Status codes of refusals that may be over soon; so may every error of the server."""
+"""Status codes of failures that may be temporary. Errors of the server (5xx) may be, too."""
 
 
 class Breaker:
@@ -41,7 +41,7 @@ class Breaker:
         self._until = 0.0
 
     def admits(self) -> bool:
-        """Whether a question may be put now; of those that come after the rest, only the first."""
+        """Whether a question may be asked now. After the rest, only the first one may."""
         with self._lock:
             now = self._clock()
             if self._failed < self.most:
@@ -73,9 +73,9 @@ Got = Completion | Answer | Exception
 class Careful:
     """A model or a function, asked with care. `open(summarizer=…)` wraps it in one; build one for other limits.
 
-    Every try may take `timeout` seconds; `retries` more follow if what went wrong may be over soon, each after a longer
-    pause. Cancelling the session's request cancels the question. Models and functions that are not awaited run in a
-    thread of their own.
+    Each try may take `timeout` seconds. If the failure may be temporary, up to `retries` more tries follow, each after
+    a longer pause. Cancelling the session's request cancels the question. Models and functions that are not awaited run
+    in their own thread.
     """
 
     def __init__(
@@ -228,7 +228,7 @@ def _answer(got: Got, name: str) -> Answer:
 
 
 def may_pass(error: Exception) -> bool:
-    """Whether a failure may be over soon: the network, the server, too many questions; not a bad question."""
+    """Whether a failure may be temporary: the network, the server or a rate limit, but not a bad question."""
     status = getattr(error, "status_code", None) or getattr(error, "code", None)
     if isinstance(status, int):
         return status in _PASSING or status >= 500

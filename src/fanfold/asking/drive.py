@@ -50,7 +50,7 @@ MOST_IDLE = 20
 MOST_STEPS = 100_000
 HOPELESS = "system prompt, tools, pins and notes leave so little room that a summary would not help; no model is asked"
 REFUSED, GREW = "its edit was refused", "what it did made the view larger"
-"""What an outcome says where nothing failed, but nothing that the strategies wanted was done either."""
+"""What an outcome says if nothing failed, but nothing that the strategies wanted was done."""
 
 
 class Reduction:
@@ -87,7 +87,7 @@ class Reduction:
         self.answers: list[Answered] = []
         """Answers to keep, so that the same question is not asked twice."""
         self.looked: list[Looked] = []
-        """What plans that were gone through to their end kept up to date."""
+        """What the plans that ran to their end kept up to date."""
         self.asked = 0
         self.usage: TokenUsage | None = None
         """What the models that were asked billed."""

@@ -17,7 +17,7 @@ from fanfold.dialects.dialect import bare_row
 from fanfold.dialects.registry import dialect_for, dialect_named
 
 _ANSWER = 8_192
-"""The longest answer where nobody says and the provider demands a limit."""
+"""The limit of an answer if nobody gave one and the provider demands it."""
 
 
 class Sdk(ABC):

@@ -13,6 +13,7 @@ import click
 
 from fanfold.text.json_text import print_json
 from fanfold.text.lines import columns_of, padded
+from fanfold.text.lines import many as many  # every command says a number of things
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
 """Every command has it."""
@@ -23,11 +24,6 @@ def say(value: Any, text: str, as_json: bool, *, beside: bool = False) -> None:
     said = print_json(value) if as_json else text.encode("utf-8", "replace").decode()
     if said:
         click.echo(said, err=beside)
-
-
-def many(number: int, noun: str) -> str:
-    """A number of things: `1 row`, `2 rows`."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def columns(rows: Sequence[Sequence[Any]], right: Sequence[int] = (), *, wanted: Sequence[int] = ()) -> str:

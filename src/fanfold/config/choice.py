@@ -1,5 +1,6 @@
-"""Which options hold: what is given wins over what the session remembers, that over the environment, that over the
-settings file, and that over what can be inferred.
+"""Which options apply: given in code, remembered by the session, environment, settings file, inferred from the model.
+
+The first of these that says something wins.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ REMEMBERED = ("model", "dialect", "window", "strategy", "defer", "labels")
 
 
 class Choice(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for a session; None where nobody said anything."""
+    """The options that apply to a session; None where nobody set one."""
 
     model: str | None
     dialect: str

@@ -1,4 +1,4 @@
-"""The seam: all that an integration does but for its framework's own messages and hooks.
+"""The adapter: everything that integrations do alike. A framework adds only its own messages and hooks.
 
 A framework is about to send its history to a model. An integration says so in an `Outgoing`; the adapter returns an
 `Adapted`, whose messages are sent instead. A message of which nothing changed is the framework's own object, with all
@@ -58,7 +58,7 @@ _LOG = getLogger("fanfold.integrations")
 
 
 class Converter(Protocol[M]):
-    """How a framework's messages are told in a dialect, and built from it.
+    """How a framework's messages are written in a dialect, and built from it.
 
     One with `one_result = True` is for a framework whose messages hold one result of a tool each: where the provider
     wants several of them joined, they are built one by one.
@@ -72,7 +72,7 @@ class Converter(Protocol[M]):
         """A message as one wire message of the dialect; the same message always becomes the same."""
 
     def build(self, shown: Message, wire: Any, was: M | None) -> M:
-        """A message for something that is shown otherwise: as parts, and as the dialect writes it.
+        """A framework's message for what is shown: given as parts, and as the dialect writes it.
 
         `was` is the framework's own message that stands there, of which the new one keeps what it can; it must not be
         changed. None where there is no such message: a summary, a note.
@@ -110,7 +110,7 @@ class Adapted(msgspec.Struct, Generic[M], frozen=True, kw_only=True):
 
     @property
     def changed(self) -> bool:
-        """Whether anything is another message than the framework's own."""
+        """Whether any message differs from the framework's own."""
         own = self.outgoing.messages
         return len(self.messages) != len(own) or any(
             a is not b for a, b in zip(self.messages, own, strict=True)
@@ -137,14 +137,14 @@ class Heard(msgspec.Struct, Generic[M], frozen=True, kw_only=True):
 
 
 class Newest(OrderedDict[K, V]):
-    """What was kept last, of at most so many things: an integration remembers what is under way, and must not grow."""
+    """A table that keeps only its newest entries: an integration remembers what is under way, and must not grow."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
         self._most = most
 
     def keep(self, key: K, value: V) -> None:
-        """Keep a thing; the oldest is forgotten where there are too many."""
+        """Keep an entry; if there are too many, the oldest is removed."""
         self[key] = value
         self.move_to_end(key)
         while len(self) > self._most:
@@ -152,7 +152,7 @@ class Newest(OrderedDict[K, V]):
 
 
 class FrameworkHook:
-    """What a user gets from every hook: its sessions, and their end."""
+    """What every hook offers to users: its sessions, and closing them."""
 
     _adapter: Adapter
 
@@ -161,7 +161,7 @@ class FrameworkHook:
         return self._adapter.session(name)
 
     def close(self) -> None:
-        """End all sessions; they go on under their names where the store keeps them."""
+        """Close all sessions. Where the store keeps them, they can be opened again by their names."""
         self._adapter.close()
 
 
@@ -218,7 +218,7 @@ class Adapter:
                 await chat.receive(_reply(adapted, heard), to=adapted.request)
 
     def refused(self, adapted: Adapted[M], error: Exception) -> Adapted[M] | None:
-        """Something smaller to send, where the provider said "too long"; None where it said something else."""
+        """Something smaller to send, if the provider said "too long"; None if it said something else."""
         with self._lease(adapted.outgoing) as chat:
             return play(self._smaller(chat, adapted.outgoing, error))
 
@@ -251,7 +251,7 @@ class Adapter:
         return response
 
     def ask(self, adapted: Adapted[M], send: Callable[[Adapted[M]], R]) -> tuple[Adapted[M], R]:
-        """Send it, with less of it each time the provider says "too long"; what was sent at last, and what came of it.
+        """Send it, with less each time the provider says "too long". Returns what was sent at last, and the response.
 
         For a hook that cannot use `call`, because it fits, sends and hears in places of their own.
         """
@@ -297,7 +297,7 @@ class Adapter:
             _LOG.warning(sentence)
 
     def close(self) -> None:
-        """End all sessions; they go on under their names where the store keeps them."""
+        """Close all sessions. Where the store keeps them, they can be opened again by their names."""
         self.pool.close()
 
     async def aclose(self) -> None:
@@ -377,7 +377,7 @@ def _write_transcript(dialect: str, system: Any, tools: Sequence[Any], bodies: l
 
 
 def split_leading(messages: Sequence[M], is_system: Callable[[M], bool]) -> tuple[list[M], list[M]]:
-    """The messages of the system that stand before the conversation, which are its prompt; and the others."""
+    """The system messages before the conversation, which are its prompt, and all others."""
     leading = list(takewhile(is_system, messages))
     return leading, list(messages[len(leading) :])
 
@@ -391,7 +391,7 @@ def _framework_options(outgoing: Outgoing[Any]) -> dict[str, Any]:
 
 
 def session_name(*parts: object) -> str:
-    """A session's name, of what tells its conversation from others: thread, agent."""
+    """The name of a session, made of what identifies its conversation: thread, agent."""
     return "/".join(str(part) for part in parts if part not in (None, ""))
 
 
@@ -415,7 +415,7 @@ def bill_of(prompt: int, output: int, *, read: int = 0, written: int = 0, reason
 
 
 async def begun(pieces: AsyncIterator[R]) -> AsyncIterator[R]:
-    """The same pieces, once the first has arrived: whether a request is too long shows only then."""
+    """The same pieces, after the first has arrived: only then is it known whether the request was too long."""
     first = [piece async for piece in _first(pieces)]
 
     async def whole() -> AsyncIterator[R]:

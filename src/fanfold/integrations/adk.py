@@ -88,7 +88,7 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
         self._send(llm_request, adapted, 1 + (before.number if before else 0))
 
     async def after_model_callback(self, *, callback_context: Any, llm_response: Any) -> None:
-        """Record a reply; pieces of one that is still streamed are not replies yet."""
+        """Record a reply. Pieces of a reply that is still streaming are not recorded."""
         last = self._sent.get(_name(callback_context))
         if last is None or llm_response.content is None or llm_response.partial:
             return
@@ -101,7 +101,7 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
         await self._adapter.areceive(last.adapted, heard)
 
     async def on_event_callback(self, *, invocation_context: Any, event: Any) -> None:
-        """Record the results of functions, all that ran at once together, as ADK will send them."""
+        """Record the results of functions as ADK will send them: those that ran at the same time, together."""
         if _name(invocation_context) in self._sent and event.get_function_responses() and not event.partial:
             async with self.chat(invocation_context) as chat:
                 await chat.add(CONTENTS.body(event.content))
@@ -109,7 +109,7 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
     async def on_model_error_callback(
         self, *, callback_context: Any, llm_request: Any, error: Exception
     ) -> Any:
-        """Ask again with less, where the model says that it is too long; every other error is ADK's."""
+        """If the model says that the request is too long, ask again with less. Other errors are left to ADK."""
         last = self._sent.get(_name(callback_context))
         smaller = await self._adapter.arefused(last.adapted, error) if last is not None else None
         if last is None or smaller is None:
@@ -126,7 +126,7 @@ class FanfoldPlugin(BasePlugin):  # type: ignore[misc, unused-ignore]
             return None  # then ADK raises the error that it knows
 
     async def close(self) -> None:
-        """End all sessions; they go on under their names where the store keeps them."""
+        """Close all sessions. Where the store keeps them, they can be opened again by their names."""
         await self._adapter.aclose()
         self._adapter = self._make()  # a runner closes its plug-ins, and users give them to the next runner
         self._sent.clear()

@@ -131,7 +131,7 @@ class FanfoldCompaction(FrameworkHook, CompactionStrategy):  # type: ignore[misc
     async def compact(
         self, model: Model, messages: list[ChatMessage], tools: list[ToolInfo]
     ) -> tuple[list[ChatMessage], ChatMessageUser | None]:
-        """What is to be sent instead: it is smaller than what was given, and no message is added to the history."""
+        """What is to be sent instead. It is smaller than what was given, and no message is added to the history."""
         name = self.session_of(messages)
         self._current.set(name)
         talk = self._conversation(name)

@@ -94,7 +94,7 @@ class FanfoldMiddleware(FrameworkHook, AgentMiddleware):  # type: ignore[misc, u
 
     @classmethod
     def for_deepagents(cls, **options: Any) -> FanfoldMiddleware:
-        """One that takes the place of the summariser of deepagents; give it to each sub-agent too."""
+        """A middleware that replaces the summariser of deepagents. Give it to each sub-agent, too."""
         require("deepagents", "0.7", "deepagents")  # before 0.7, no middleware takes the place of another
         return cls(name=SUMMARIZER, **options)
 
@@ -163,7 +163,7 @@ class FanfoldMiddleware(FrameworkHook, AgentMiddleware):  # type: ignore[misc, u
 
 
 class LookUp(StructuredTool):  # type: ignore[misc, unused-ignore]
-    """A recall tool: a model may call its arguments anything, `self` too, and is answered."""
+    """A recall tool. It answers whatever names a model gives to its arguments, even `self`."""
 
     def _run(self, /, **arguments: Any) -> Any:
         return self.func(**arguments) if self.func is not None else None

@@ -1,4 +1,4 @@
-"""Laying what is sent back onto a framework's own messages: which of them go on, and what is built anew.
+"""Maps what is sent to the framework's own messages: which of them are sent as they are, and which are built anew.
 
 A framework's message may be several entries, and one entry several messages (`Merged.entries`). Messages go on as
 they are only if every entry of theirs is shown as it was recorded.

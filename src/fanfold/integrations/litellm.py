@@ -129,7 +129,7 @@ class FanfoldLogger(FrameworkHook, CustomLogger):  # type: ignore[misc, unused-i
         call_type: Any,
         fallback_depth: int | None = None,
     ) -> None:
-        """Learn from a provider that says "too long"; LiteLLM's next try has less in it."""
+        """Learn from a provider that says "too long", so that LiteLLM's next try sends less."""
         adapted = self._under_way.get(_id(request_data))
         smaller = await self._adapter.arefused(adapted, exception) if adapted is not None else None
         if smaller is None:
@@ -149,7 +149,7 @@ class FanfoldLogger(FrameworkHook, CustomLogger):  # type: ignore[misc, unused-i
         custom_llm_provider: str,
         kwargs: dict[str, Any],
     ) -> tuple[bool, dict[str, Any]]:
-        """Whether the model looks something up, and nothing else: then that is answered here."""
+        """Whether the model only looks something up: then that is answered here."""
         adapted = self._under_way.get(_id(kwargs))
         calls = _read(adapted, response).calls if adapted is not None and not stream else ()
         looks_up = bool(calls) and all(call.name in RECALL for call in calls)

@@ -122,7 +122,7 @@ class FanfoldLLM(FunctionCallingLLM):  # type: ignore[misc, unused-ignore]
         return self._adapter.session(name)
 
     def close(self) -> None:
-        """End all sessions; they go on under their names where the store keeps them."""
+        """Close all sessions. Where the store keeps them, they can be opened again by their names."""
         self._adapter.close()
 
     # With tools: what agents send
@@ -130,7 +130,7 @@ class FanfoldLLM(FunctionCallingLLM):  # type: ignore[misc, unused-ignore]
     def chat_with_tools(
         self, tools: Sequence[BaseTool], user_msg: Any = None, chat_history: Any = None, **more: Any
     ) -> ChatResponse:
-        """Ask with a history that fits, with less of it where the model says "too long", and record the reply."""
+        """Send a history that fits, with less of it if the model says "too long", and record the reply."""
 
         def send(adapted: Adapted[ChatMessage]) -> ChatResponse:
             return self.llm.chat_with_tools(tools, **self._given(adapted, leading, more))

@@ -80,7 +80,7 @@ _WRITE: tuple[dict[str, Any], ...] = (
 
 
 def server(chat: Session, *, write: bool = False) -> Server[Any]:
-    """An MCP server that answers from a session; what others write to it is seen at once."""
+    """An MCP server that answers from a session. It sees at once what others write to that session."""
     require("mcp", "2", "mcp")
     from mcp import types
     from mcp.server import Server
@@ -165,7 +165,7 @@ def definitions(*, write: bool = False) -> list[dict[str, Any]]:
 
 
 def answer(chat: Session, name: str, arguments: dict[str, Any]) -> str:
-    """What a tool answers, as of now; that the store is away is an answer, too."""
+    """What a tool answers now. If the store cannot be reached, the answer says so."""
     return _answer(chat, name, arguments)[0]
 
 

@@ -182,7 +182,7 @@ class FanfoldSession:
         return self._adapter.session(session_name(self.session_id, agent))
 
     def close(self) -> None:
-        """End all sessions; they go on under their names where the store keeps them."""
+        """Close all sessions. Where the store keeps them, they can be opened again by their names."""
         self._adapter.close()
 
 

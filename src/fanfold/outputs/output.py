@@ -20,7 +20,7 @@ LONGEST = 1 << 20
 
 
 class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
-    """What a tool gave back, or what an edit hides, by its reference."""
+    """What a tool returned, or what an edit hides, by its reference."""
 
     ref: str
     size: int
@@ -60,7 +60,7 @@ class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
         return as_text(self.bytes())
 
     def lines(self, offset: int = 1, limit: int = 2_000, *, longest: int = LONGEST) -> list[str]:
-        """Some lines, from line `offset` on, counted from 1; each of at most `longest` bytes."""
+        """The lines from number `offset` on (counted from 1), each cut at `longest` bytes."""
         if offset < 1 or limit < 0:
             raise BadInput(f"Lines are counted from 1: offset {offset} and limit {limit} lead nowhere.")
         found = _read_lines(self.source, self.index, offset - 1, limit, longest)
@@ -79,7 +79,7 @@ class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
     ) -> Iterator[Hit]:
         """The lines with a hit, with lines around them; `width` cuts long lines around their hit.
 
-        After `timeout` seconds of searching it raises `TooSlow`; what was found until then was given out.
+        After `timeout` seconds of searching it raises `TooSlow`; hits that were found before that were yielded.
         """
         if before < 0 or after < 0 or (limit is not None and limit < 0):
             raise BadInput("before, after and limit are numbers of lines; they cannot be negative.")

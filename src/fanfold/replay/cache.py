@@ -25,11 +25,11 @@ class Cache(msgspec.Struct, frozen=True):
     """After so many seconds in which no request used it, it is forgotten; None: never."""
 
     def holds(self, tokens: int, since: float | None) -> int:
-        """What of a shared beginning is still there, so many seconds after it was last used."""
+        """How much of a shared beginning is still cached, so many seconds after it was last used."""
         return tokens if tokens >= self.least and not self.expired(since) else 0
 
     def expired(self, since: float | None) -> bool:
-        """Whether all is forgotten by now; where no times were recorded, nothing is."""
+        """Whether the cache has expired. If no times were recorded, it has not."""
         return self.ttl is not None and since is not None and since >= self.ttl
 
     def dollars(self, total: int, cached: int, asking: int, model: str | None) -> float | None:
@@ -55,7 +55,7 @@ def cache_of(model: str | None, ttl: float | None) -> Cache:
 
 
 def overlap(shown: Shown, last: Shown | None) -> tuple[int, int]:
-    """Tokens of the beginning that two requests share, and of what was sent before all the same."""
+    """Tokens of the beginning that two requests share, and of the later messages that were sent before, too."""
     if last is None:
         return 0, 0
     same = _same(last.keys, shown.keys)

@@ -1,4 +1,4 @@
-"""What each model call of a trace needed to know, told by what it did next."""
+"""What each model call of a trace needed to know, as its next step shows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ FEW = 1_000
 
 
 class First:
-    """Where each of some words stood first; none has a space in it.
+    """Where each of some words (without spaces) stood first.
 
     The work grows with the text, not with the number of words, and what was read once is not read again.
     """

@@ -144,7 +144,7 @@ def should_compact(
 
 
 def prepare_for_summary(messages: Sequence[Message]) -> list[Message]:
-    """The messages without calls at their end that nobody answered: a provider would answer 400 (A14)."""
+    """The messages without unanswered calls at their end: a provider would refuse those with 400 (A14)."""
     if not messages or messages[-1].get("role") != "assistant" or not messages[-1].get("tool_calls"):
         return list(messages)
     last = {key: value for key, value in messages[-1].items() if key != "tool_calls"}

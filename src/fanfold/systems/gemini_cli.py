@@ -116,7 +116,7 @@ def compress(
     before_compress: Callable[[Trigger], object] | None = None,
     models: Mapping[str, str] = COMPRESSION_MODELS,
 ) -> dict[str, Any]:
-    """Compress a history if it takes half of the window, or in any case if forced (D3 to D9).
+    """Compress a history if it takes half of the window, or if forced (D3 to D9).
 
     `generate` gets the request for the summary and returns a text or a response. In what comes back, `newHistory`
     is None where nothing changed.

@@ -108,10 +108,10 @@ def on_turn_complete(
     threshold: int = THRESHOLD,
     oldest: int = OLDEST,
 ) -> dict[str, Any]:
-    """After a turn: where there are more turns than the threshold, the oldest flow into the summary (B4).
+    """After a turn: if there are more turns than the threshold, the oldest are added to the summary (B4).
 
-    `summarize` gets the summary so far and the messages of the oldest turns. Without it, or where it says nothing,
-    nothing happens.
+    `summarize` gets the summary so far and the messages of the oldest turns. Without it, or if it returns
+    nothing, nothing happens.
     """
     turns = _turns(history)
     old = [message for turn in turns[:oldest] for message in turn]

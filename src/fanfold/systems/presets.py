@@ -73,8 +73,8 @@ def codelia(
 ) -> Preset:
     """Outputs by reference, and at 80 % of the input limit retain, summary and the last turn (A).
 
-    Not `enabled` means no compaction, not `auto` one by hand only, either way until the window is full; without the
-    `cache` outputs are shown whole.
+    With `enabled=False` nothing is compacted, with `auto=False` only by hand; both hold until the window is full.
+    With `cache=False` outputs are shown whole.
     """
     ratio = threshold_ratio if enabled and auto else 1.0
     trimming = elide(keep=1, share=context_budget_tokens, plain=True)

@@ -1,4 +1,4 @@
-"""How a row of a view looks on paper: the golden-file format, and what a notebook shows."""
+"""How a row of a view looks on paper: the golden-file format, and what a notebook shows. Also: so many things."""
 
 from __future__ import annotations
 
@@ -95,3 +95,8 @@ def one_line(text: str, room: int) -> str:
     """A text on one line of at most `room` characters."""
     flat = " ".join(text[:400].split()).encode("utf-8", "replace").decode()
     return flat if len(flat) <= room else flat[: max(room - 2, 0)] + " …"
+
+
+def many(number: int, noun: str) -> str:
+    """A number of things: `1 row`, `2 rows`."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"

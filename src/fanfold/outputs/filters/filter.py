@@ -70,9 +70,9 @@ class Shaped(msgspec.Struct, frozen=True):
 def apply_filters(
     text: str, tool: str, arguments: Mapping[str, Any], filters: Sequence[Filter], ref: str
 ) -> Shaped | None:
-    """The text after all filters, in order, each seeing what the one before left; None if none fired or failed.
+    """Run all filters in order, each on the text that the last one left. None if none changed anything or failed.
 
-    What a filter that only shortens returns is used only where it is smaller.
+    The text of a filter that only shortens is used only if it is smaller.
     """
     own, shown, told = REF, text, None
     if REF in text:

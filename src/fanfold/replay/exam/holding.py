@@ -1,4 +1,4 @@
-"""Holding an exam: models write the questions, answer them and grade, each seeing only its own papers.
+"""Holding an exam: models write the questions, answer them and grade. Each sees only its own papers.
 
 Every answer of a model is written down at once, so that a second run goes on where the first one stopped.
 """
@@ -48,7 +48,7 @@ _LONGEST = 16_000
 
 
 class Work(msgspec.Struct, frozen=True):
-    """What is left to be done at one stage, and what it will cost about."""
+    """What is left to do at one stage, and about how much it will cost."""
 
     stage: str
     calls: int
@@ -99,7 +99,7 @@ def hold(
     grades: Asked | None = None,
     done: Told | None = None,
 ) -> list[str]:
-    """Go on with an exam as far as it goes, and say what is awaited: where there is no model, people fill the files."""
+    """Continue an exam as far as possible, and say what it waits for. Without a model, people fill in the files."""
     folder = Folder(place)
     paper = _paper(folder)
     steps = [
@@ -240,7 +240,7 @@ def _put(who: Asked, text: str, prompt: str) -> str:
 
 
 def named(who: Asked) -> Any:
-    """A model by its name, through the SDK of its provider; anything else as it is."""
+    """A model by its name, through its provider's SDK; anything else is returned as it is."""
     if not isinstance(who, str):
         return who
     from fanfold.asking import sdks  # late: an extra

@@ -37,7 +37,7 @@ README = """# A take-over exam
 
 
 def chosen(traces: Iterable[Trace], window: int, sessions: int | None = None) -> list[Trace]:
-    """The conversations that have to be reduced and are recorded from their beginning; always the same few of them."""
+    """Some conversations that have to be reduced and are recorded from their beginning; the same ones every time."""
     fit = [trace for trace in traces if _is_long(trace, window) and not _is_summarized(trace)]
     if sessions is None or sessions >= len(fit):
         return fit
@@ -61,7 +61,7 @@ def prepare(
     count: int = 16,
     done: Told | None = None,
 ) -> Paper:
-    """Write the materials into a folder; what is there already stays as it is."""
+    """Write the materials into a folder; files that exist already stay as they are."""
     folder = Folder(place)
     made = dict(policies) if isinstance(policies, Mapping) else {name: policy(name) for name in policies}
     before = folder.paper

@@ -47,7 +47,7 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Given(msgspec.Struct, frozen=True):
-    """An answer on a grading sheet, by an id that does not say whose it is."""
+    """An answer on a grading sheet, with an id that does not say whose it is."""
 
     id: str
     answer: str
@@ -191,7 +191,7 @@ class Folder:
 
 
 def answer_id(sitting: Sitting, number: int, request: PolicyRequest) -> str:
-    """By what an answer is known on a grading sheet: nobody can see from it whose it is."""
+    """The id of an answer on a grading sheet. It does not show whose answer it is."""
     return digest(f"{sitting.stem} {number} {request.code}".encode())[:8]
 
 

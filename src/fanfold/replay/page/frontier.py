@@ -35,7 +35,7 @@ def frontier(scores: Mapping[str, Score], hues: Mapping[str, str]) -> str:
 
 
 def unbeaten(scores: Mapping[str, Score]) -> dict[str, Score]:
-    """The policies of which none is both cheaper and better, the cheapest first."""
+    """The policies than which no other is both cheaper and better, the cheapest first."""
     found: dict[str, Score] = {}
     best = -1.0
     for name, score in sorted(scores.items(), key=lambda item: (item[1].cost, -item[1].fresh.in_view)):

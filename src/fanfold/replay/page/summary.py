@@ -10,6 +10,7 @@ import msgspec
 from fanfold.replay.played import Played
 from fanfold.replay.report import rows
 from fanfold.replay.score import Score
+from fanfold.text.lines import many
 
 MEANING = {
     "policy": "What decides what is left out; `none` sends everything.",
@@ -65,7 +66,7 @@ def _sentence(scores: Mapping[str, Score]) -> str:
     # What does not fit cannot be sent, so that its price says nothing.
     begin = f"{name} "
     if whole is not None and whole.over:
-        begin = f"Sending everything does not fit in {whole.over:,} of {_many(whole.calls, 'call')}; {name} "
+        begin = f"Sending everything does not fit in {whole.over:,} of {many(whole.calls, 'call')}; {name} "
     fitting = (
         one for one in scores if one not in (name, "none") and scores[one].cost and not scores[one].over
     )
@@ -101,7 +102,7 @@ def write_header(played: Sequence[Played], scores: Mapping[str, Score], window: 
     talks = len({one.conversation for one in played})
     calls = max((score.calls for score in scores.values()), default=0)
     models = sorted({one.model for one in played if one.model})
-    told = [_many(talks, "conversation"), _many(calls, "model call"), f"a window of {window:,} tokens"]
+    told = [many(talks, "conversation"), many(calls, "model call"), f"a window of {window:,} tokens"]
     told += [
         ", ".join(models[:3]) + (" …" if len(models) > 3 else "") if models else "no model recorded",
         about.date,
@@ -109,10 +110,6 @@ def write_header(played: Sequence[Played], scores: Mapping[str, Score], window: 
     command = f"<p><code>{escape(about.command)}</code></p>" if about.command else ""
     words = " · ".join(escape(one) for one in told if one)
     return f"<header><h1>{escape(headline(scores))}</h1><p>{words}</p>{command}</header>"
-
-
-def _many(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def write_tables(scores: Mapping[str, Score], hues: Mapping[str, str]) -> str:

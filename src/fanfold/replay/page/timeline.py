@@ -7,6 +7,7 @@ from html import escape
 
 from fanfold.replay.page.plot import LEFT, RIGHT, Axis, Plot, short
 from fanfold.replay.played import Change, Loss, Played
+from fanfold.text.lines import many
 
 HEADROOM = 1.2
 """A policy that leaves the window is drawn up to this much of it."""
@@ -27,11 +28,6 @@ def timelines(played: Sequence[Played], hues: Mapping[str, str], window: int) ->
         f"</small></summary>{''.join(_strip(one, hues[one.policy], window) for one in group)}</details>"
         for number, (name, group) in enumerate(longest)
     )
-
-
-def many(number: int, noun: str) -> str:
-    """A number of things."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _strip(one: Played, hue: str, window: int) -> str:

@@ -11,6 +11,9 @@ from fanfold.testing.provider.tokens import Count, PricedBlock, block, definitio
 from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, references, section, without
 
 from .order import Order, event, total
+from .order import model as model
+from .order import streams as streams
+from .order import usage as usage
 
 STOPS = {"end": "end_turn", "calls": "tool_use", "length": "max_tokens"}
 STOPS |= {"refusal": "refusal", "pause": "pause_turn"}
@@ -18,14 +21,6 @@ TOOL_USE = 346
 """Tokens of the system prompt that Anthropic puts before tools, by its documentation."""
 TYPES = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error"}
 TYPES |= {413: "request_too_large", 429: "rate_limit_error", 500: "api_error", 529: "overloaded_error"}
-
-
-def model(path: str, body: Wire) -> str:
-    return str(body.get("model") or "")
-
-
-def streams(path: str, body: Wire) -> bool:
-    return body.get("stream") is True
 
 
 def blocks(body: Wire, count: Count) -> list[PricedBlock]:
@@ -88,11 +83,6 @@ def reply(order: Order) -> Wire:
         **ending,
         "usage": _usage(order, content),
     }
-
-
-def usage(reply: Wire) -> Wire:
-    found: Wire = reply["usage"]
-    return found
 
 
 def events(reply: Wire, request: Received) -> Iterator[bytes]:

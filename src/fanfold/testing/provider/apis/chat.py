@@ -11,11 +11,12 @@ from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, sect
 
 from .openai import charge as charge
 from .openai import error as error
-from .openai import model as model
 from .openai import refuse_large as refuse_large
-from .openai import streams as streams
 from .openai import unreadable as unreadable
 from .order import CREATED, Order, event, total
+from .order import model as model
+from .order import streams as streams
+from .order import usage as usage
 
 STOPS = {
     "end": "stop",
@@ -63,11 +64,6 @@ def reply(order: Order) -> Wire:
     head = {"id": order.name.reply("chatcmpl-"), "object": "chat.completion", "created": CREATED}
     tail = {"usage": _usage(order, calls), "service_tier": "default", "system_fingerprint": "fp_scripted"}
     return {**head, "model": order.request.model, "choices": [choice], **tail}
-
-
-def usage(reply: Wire) -> Wire:
-    found: Wire = reply["usage"]
-    return found
 
 
 def events(reply: Wire, request: Received) -> Iterator[bytes]:

@@ -13,14 +13,6 @@ CODES = {401: "invalid_api_key", 429: "rate_limit_exceeded"}
 STEP = 128
 
 
-def model(path: str, body: Wire) -> str:
-    return str(body.get("model") or "")
-
-
-def streams(path: str, body: Wire) -> bool:
-    return body.get("stream") is True
-
-
 def charge(cache: PromptCache, blocks: Sequence[PricedBlock], request: Received, minimum: int) -> Bill:
     """The longest remembered prefix in steps of 128 tokens, per model and `prompt_cache_key`."""
     seed = canonical([request.api, request.model, request.body.get("prompt_cache_key")])

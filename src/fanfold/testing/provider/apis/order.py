@@ -92,3 +92,19 @@ def event(data: Wire, kind: str = "") -> bytes:
 def total(blocks: Sequence[PricedBlock]) -> int:
     """All tokens of a prompt."""
     return sum(block.tokens for block in blocks)
+
+
+def model(path: str, body: Wire) -> str:
+    """The model that is asked for, where the body names it."""
+    return str(body.get("model") or "")
+
+
+def streams(path: str, body: Wire) -> bool:
+    """Whether the reply is to be streamed, where the body says so."""
+    return body.get("stream") is True
+
+
+def usage(reply: Wire) -> Wire:
+    """The usage, where it stands under that name."""
+    found: Wire = reply["usage"]
+    return found

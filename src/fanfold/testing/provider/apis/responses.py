@@ -9,11 +9,12 @@ from fanfold.testing.provider.wire import Wire, canonical, objects, pieces, sect
 
 from .openai import charge as charge
 from .openai import error as error
-from .openai import model as model
 from .openai import refuse_large as refuse_large
-from .openai import streams as streams
 from .openai import unreadable as unreadable
 from .order import CREATED, Order, event, total
+from .order import model as model
+from .order import streams as streams
+from .order import usage as usage
 
 CUT_SHORT = {"length": "max_output_tokens", "refusal": "content_filter"}
 
@@ -58,11 +59,6 @@ def reply(order: Order) -> Wire:
     tools = {"tools": order.request.body.get("tools", []), "tool_choice": "auto", "parallel_tool_calls": True}
     tail = {"model": order.request.model, "output": items, "usage": _usage(order, items)}
     return {**head, **state, **kept, **tools, **tail, "store": order.request.body.get("store", True)}
-
-
-def usage(reply: Wire) -> Wire:
-    found: Wire = reply["usage"]
-    return found
 
 
 def events(reply: Wire, request: Received) -> Iterator[bytes]:
