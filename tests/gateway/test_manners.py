@@ -103,3 +103,18 @@ def test_a_long_silence_is_broken_between_events_only(monkeypatch):
         while not body.endswith(b"0\r\n\r\n"):
             body += connection.recv(65_536)
     assert waiting not in body.split(b'data: {"b"')[1].split(b": 2}")[0]
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/chat/completions/", "/chat/completions/", "/v1/messages/", "/v1/responses/"]
+)
+def test_a_path_may_end_in_a_slash_and_is_passed_on_so(path):
+    said = [{"role": "user", "content": "Where is the bug?"}]
+    tool = {"name": "grep", "parameters": {"type": "object"}}
+    tools = [{"type": "function", "function": tool, **tool, "input_schema": {"type": "object"}}]
+    field = "input" if "responses" in path else "messages"
+    body = json.dumps({"model": "gpt-5.2", "max_tokens": 9, field: said, "tools": tools}).encode()
+    with Upstream() as upstream, Gate(upstream.url) as gate:
+        status, headers, _ = gate.post(path, body)
+    assert (status, "x-fanfold-session" in headers) == (200, True), headers
+    assert upstream.requests[-1][1].endswith(path)

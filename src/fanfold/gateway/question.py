@@ -89,7 +89,7 @@ async def ask_elsewhere(gateway: Gateway, exchange: Exchange, body: bytes, to: D
     if asked is None or exchange.to.purpose != "reply":
         raise Refused(404, f"The upstream speaks {to}, which has no such thing.")
     packed = get(exchange.headers, b"content-encoding") if body is exchange.body else None
-    sent = read_sent(asked, exchange.path, unpack(body, packed, gateway.settings.max_body))
+    sent = read_sent(asked, exchange.path.rstrip("/"), unpack(body, packed, gateway.settings.max_body))
     foreign = convert(asked, sent, to, holder.model_for(asked.dialect, asked.model))
     exchange.account.lost = ", ".join(foreign.converted.lost)
     address = upstream_address(gateway.settings.address(provider), foreign.path)

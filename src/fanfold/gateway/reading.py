@@ -28,7 +28,7 @@ def read(exchange: Exchange, most: int) -> HttpRequest | None:
     body = unpacked(exchange, most)
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.headers}
     try:
-        return read_request(exchange.method, f"{exchange.path}?{exchange.query}", headers, body)
+        return read_request(exchange.method, f"{exchange.path.rstrip('/')}?{exchange.query}", headers, body)
     except BadInput:
         try:
             json.loads(body)
