@@ -2,6 +2,7 @@
 
 python -m bench.moment FOLDER… --window 32k
 python -m bench.moment FOLDER… --window 32k --spread
+python -m bench.moment FOLDER… --window 32k --bound
 
 Each conversation is replayed with the default, and with the default that takes no notice of boundaries. A reduction
 is at a boundary if it is made for a request before which something ended (`strategies/moment.py` says what), or after
@@ -9,6 +10,9 @@ a silence in which the provider forgot the prompt.
 
 With `--spread`, nothing is reduced: it says how often a boundary lies within so many tokens behind any place. That is
 the most that a reduction can reach which may wait for so long.
+
+With `--bound`, neither: it says what the best choice of moments could reach that knows the whole conversation before,
+with so many reductions at most. A reduction ends where the default ends it, and is due where the default's is.
 """
 
 from __future__ import annotations
@@ -27,9 +31,10 @@ from fanfold.core.budget import Budget
 from fanfold.core.plan import Outcome
 from fanfold.core.view import View
 from fanfold.replay import Shown, Trace, play
-from fanfold.replay.player import SessionPlayer
+from fanfold.replay.player import TARGET, TRIGGER, SessionPlayer
 from fanfold.strategies import auto
-from fanfold.strategies.auto import _END, _PAYS, _START, Auto, _at, _may_go
+from fanfold.strategies.auto import _END, _HARD, _LARGE, _PAYS, _SMALL, _START, Auto, _at, _may_go
+from fanfold.strategies.framing import framing
 from fanfold.strategies.handover.tools import tools_with
 from fanfold.strategies.moment import boundary
 
@@ -136,12 +141,92 @@ def tell(name: str, found: Sequence[Measured]) -> None:
     )
 
 
+class Course(NamedTuple):
+    """What the choice of moments in one conversation is about."""
+
+    tokens: tuple[int, ...]
+    """What all requests up to each have brought."""
+    ends: tuple[bool, ...]
+    """Whether something has just ended before it."""
+    first: int
+    """So many tokens fit before the first reduction, and after each so many before the next."""
+    band: int
+
+
+def course(trace: Trace, window: int) -> Course:
+    """Play a conversation without reductions."""
+    player, usual = SessionPlayer(trace, window, ()), auto()
+    tokens, ends, grown, before = [], [], 0, 0
+    for call in trace.calls:
+        player.chat.merge(trace.request(call.before))
+        view = player.chat.view()
+        grown, before = grown + max(0, view.tokens - before), view.tokens
+        tokens.append(grown)
+        ends.append(bool(boundary(view, TABLE)))
+    budget = Budget(window=window, reserve=0, trigger=TRIGGER, target=TARGET)
+    start, end = (_at(shares, usual.thrift, view, budget) for shares in (_START, _END))
+    free = budget.room - framing(view)
+    size = (free >= _SMALL) + (free > _LARGE)
+    last = min(budget.ceiling, int(start + _HARD[size] * (start - end)))
+    player.close()
+    return Course(tuple(tokens), tuple(ends), last, max(1, last - end))
+
+
+def most_at_ends(found: Course) -> dict[int, int]:
+    """By the number of reductions, how many of them can come where something ended."""
+    tokens, count = found.tokens, len(found.tokens)
+    best: dict[int, dict[int, int]] = {0: {-1: 0}}
+    told: dict[int, int] = {}
+    for many in range(count):
+        for at, score in best[many].items():
+            if tokens[-1] - (tokens[at] if at >= 0 else 0) <= (found.band if at >= 0 else found.first):
+                told[many] = max(told.get(many, 0), score)
+        later: dict[int, int] = {}
+        for at, score in best[many].items():
+            limit = tokens[at] + found.band if at >= 0 else found.first
+            for next_at in range(at + 1, count):
+                if tokens[next_at] > limit and next_at > at + 1:
+                    break
+                later[next_at] = max(later.get(next_at, 0), score + found.ends[next_at])
+        if not later or many > _PATIENCE + min(told, default=many):
+            break
+        best[many + 1] = later
+    return told
+
+
+_PATIENCE = 20
+"""Reductions more than the fewest that are tried in a conversation."""
+
+
+WIDER = (1.0, 1.25, 1.5, 2.0)
+"""A reduction may end lower than it aims at, so that the next one can wait longer: so many times as long."""
+
+
+def tell_bound(found: Sequence[Trace], window: int) -> None:
+    """Print the best share of all conversations together, by the number of reductions."""
+    courses = [course(trace, window) for trace in found]
+    for wider in WIDER:
+        total = {0: 0}
+        for one in courses:
+            each = most_at_ends(one._replace(band=int(wider * one.band)))
+            sums = ((many + more, a + b) for many, a in total.items() for more, b in each.items())
+            merged: dict[int, int] = {}
+            for many, score in sums:
+                merged[many] = max(merged.get(many, 0), score)
+            total = merged or total
+        fewest = max(1, min(total))
+        for more in (0, 0.1, 0.2, 0.5, 1.0):
+            share, many = max((total[n] / n, n) for n in total if 0 < n <= fewest * (1 + more))
+            print(f"{wider:4} {many:5,} reductions: at best {share:6.1%} at a boundary")
+
+
 @click.command
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--window", type=size, default="32k", show_default=True)
 @click.option("--sample", type=click.IntRange(1))
 @click.option("--spread", is_flag=True, help="How far apart boundaries are.")
-def main(folders: tuple[Path, ...], window: int, sample: int | None, *, spread: bool) -> None:
+@click.option("--bound", is_flag=True, help="What the best choice of moments could reach.")
+def main(folders: tuple[Path, ...], window: int, sample: int | None, *, spread: bool, bound: bool) -> None:
     """Print the share of reductions at a boundary, and the cost with and without."""
     found = [one for folder in folders for one in sampled(folder, sample) if tight(one, window)]
     usual = auto()
@@ -149,6 +234,9 @@ def main(folders: tuple[Path, ...], window: int, sample: int | None, *, spread: 
     print(f"{len(found)} conversations come near a window of {window:,} tokens")
     if spread:
         tell_spread(found, window)
+        return
+    if bound:
+        tell_bound(found, window)
         return
     for name, chosen in (("moment", usual), ("careless", careless)):
         tell(name, [measure(trace, window, chosen) for trace in found])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -183,6 +184,24 @@ def test_whoever_runs_the_search_itself_adds_its_answer() -> None:
         message = chat.find_tool(fanfold.Call("f1", "find_tool", json.dumps({"name": MERGE})))
         chat.add(message)
         assert names(chat.request(max_tokens=100)) == ["find_tool", MERGE]
+
+
+def test_a_search_of_the_users_own_comes_first_and_a_name_needs_none() -> None:
+    asked: list[str] = []
+
+    def find(query: str, tools: Mapping[str, str]) -> list[str]:
+        asked.append(query)
+        assert "Merge" in tools[MERGE]
+        return [MERGE, "nobody"] if query == "land it" else []
+
+    with opened(hooks=fanfold.Hooks(find_tools=find)) as chat:
+        chat.say("Merge it.")
+        finds(chat, "f1", query="land it")
+        assert names(chat.request(max_tokens=100)) == ["find_tool", MERGE]
+        finds(chat, "f2", query="create a branch")
+        finds(chat, "f3", name="create_issue")
+        assert "mcp__github__create_branch" in names(chat.request(max_tokens=100))
+    assert asked == ["land it", "create a branch"]
 
 
 def test_a_tool_that_a_request_forces_is_loaded_for_it() -> None:

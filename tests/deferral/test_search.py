@@ -12,6 +12,7 @@ from fanfold.deferral.sounds import sounds_of_english, sounds_of_katakana
 
 from . import fresh, written
 from .everyday import HELD_OUT, SERVERS, Known, define, served, tools
+from .held import HELD
 from .later import LATER
 from .queries import ENGLISH, JAPANESE
 from .unseen import JAPANESE as UNSEEN_JAPANESE
@@ -110,6 +111,8 @@ def asked_in(servers: dict[str, list[tuple[str, str, str, str, str]]], language:
         (fresh.JAPANESE, 1, 0.86),
         (LATER, 0, 0.69),
         (LATER, 1, 0.76),
+        (HELD, 0, 0.7),
+        (HELD, 1, 0.76),
     ],
     ids=[
         "english",
@@ -118,11 +121,13 @@ def asked_in(servers: dict[str, list[tuple[str, str, str, str, str]]], language:
         "japanese in other words",
         "later",
         "later in japanese",
+        "held back",
+        "held back in japanese",
     ],
 )
 def test_queries_for_servers_that_no_other_set_has(servers: Any, language: int, least: float) -> None:
     asked = asked_in(servers, language)
-    group = () if servers is LATER else (fresh.ENGLISH, fresh.JAPANESE)
+    group = () if servers in (LATER, HELD) else (fresh.ENGLISH, fresh.JAPANESE)
     others = [tool for one in group if one is not servers for tool in asked_in(one, 0)]
     assert share_found(catalog(tools(94) + others + asked), asked) >= least
 

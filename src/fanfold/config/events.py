@@ -6,7 +6,7 @@ bill that cannot be true. Hooks are the functions that are told.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -120,6 +120,10 @@ class Hooks(msgspec.Struct, frozen=True, kw_only=True):
     on_event: Callable[[Event], object] | None = None
     """Told what a user interface shows: `Reducing`, then `Condensed` or `Truncated` for each cut, then `Reduced`;
     `FilterFailed`; `Disputed`; and `CacheBroken`."""
+
+    find_tools: Callable[[str, Mapping[str, str]], Iterable[str]] | None = None
+    """With `defer`, a search for tools of your own: given a query, and descriptions by the names of tools, it returns
+    names, the best first. Where it returns none, the built-in search is used."""
 
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:

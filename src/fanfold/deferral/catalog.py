@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -52,6 +52,10 @@ DEFINITION = Function(
     "Load tools from the list in the system prompt, by name or by what they should do.",
     {"type": "object", "properties": {"query": _TEXT, "name": _TEXT}},
 )
+
+
+FindTools = Callable[[str, Mapping[str, str]], Iterable[str]]
+"""A search of the user's own: a query, and descriptions by the names of tools; returns names, the best first."""
 
 
 class ToolBody(NamedTuple):
@@ -122,14 +126,21 @@ class Catalog:
         """The search over these tools."""
         return ToolSearch(self.functions)
 
-    def find(self, arguments: Mapping[str, Any]) -> tuple[str, ...]:
-        """The tools that a call of `find_tool` asks for, the best first: those it names, else what a search finds."""
+    def find(self, arguments: Mapping[str, Any], own: FindTools | None = None) -> tuple[str, ...]:
+        """The tools that a call of `find_tool` asks for, the best first: those it names, else what a search finds.
+
+        A search of the user's `own` comes first; where it finds nothing, ours is asked.
+        """
         asked = [arguments.get(key) for key in ("name", "query", "names", "tool", "paths")]
         words = [one for given in asked for one in (given if isinstance(given, list) else [given])]
         texts = [text for text in words if isinstance(text, str) and text.strip()]
         named = [name for text in texts for name in self._named(text)]
         if named:
             return tuple(dict.fromkeys(named))
+        if own is not None and texts:
+            told = own(" ".join(texts), {tool.name: tool.description or "" for tool in self.functions})
+            if chosen := tuple(dict.fromkeys(name for name in told if name in self.waiting))[:_LOADED]:
+                return chosen
         found = self.search.find(" ".join(texts))
         least = [(_NEAR if at < _FIRST else _NEARER) * found[0][1] for at in range(min(_LOADED, len(found)))]
         return tuple(name for (name, score), enough in zip(found, least, strict=False) if score >= enough)

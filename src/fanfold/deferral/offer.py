@@ -20,7 +20,7 @@ from fanfold.core.errors import BadArguments
 from fanfold.core.message import Call, Message, Opaque, Result, Text
 from fanfold.core.record import Frame
 from fanfold.core.view import Row
-from fanfold.deferral.catalog import DEFINITION, FINDING, FLAG, NATIVE, Catalog, ToolBody, misfit
+from fanfold.deferral.catalog import DEFINITION, FINDING, FLAG, NATIVE, Catalog, FindTools, ToolBody, misfit
 from fanfold.dialects.dialect import Dialect
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import Function
@@ -44,6 +44,8 @@ class DeferralTerms(msgspec.Struct, frozen=True):
     """The share of the window that schemas may take before they wait; None: only those that the caller marked."""
     window: int
     model: str | None
+    find: FindTools | None = None
+    """A search of the user's own."""
 
 
 class Deferral:
@@ -188,7 +190,7 @@ class Deferral:
     def answer(self, frame: Frame, call: Call) -> Message:
         """The message that answers a call of `find_tool`, and by that loads what it finds."""
         catalog = self.catalog(frame)
-        names = catalog.find(_arguments(call) or {"query": call.raw})
+        names = catalog.find(_arguments(call) or {"query": call.raw}, self.terms.find)
         if call.name == NATIVE and self.dialect.name == RESPONSES:
             tools = [_mark(catalog.waiting[name]).body for name in names]
             head = {"type": "tool_search_output", "call_id": call.id, "execution": "client"}

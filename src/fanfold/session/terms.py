@@ -61,5 +61,5 @@ class Terms(msgspec.Struct, frozen=True, dict=True):
 
     def deferral(self) -> Deferral:
         """What decides which tools a request offers."""
-        wanted = DeferralTerms(share=self.defer, window=self.budget.window, model=self.model)
+        wanted = DeferralTerms(self.defer, self.budget.window, self.model, find=self.hooks.find_tools)
         return Deferral(self.dialect, self.meter, wanted)
