@@ -192,6 +192,8 @@ class Keeping:
         )
         expect = self._version if seen else None
         stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
+        if stored.was < self._seq:
+            raise restored(self.session)
         self.missed = (self._seq, stored.was) if stored.was != self._seq else None
         self._seq, self._written = stored.seq, len(self.log.records)
         self._unchecked += len(records)
@@ -311,7 +313,10 @@ class Keeping:
         """What was written to the store since; it is taken in by `catch_up`."""
         if self._later is None:
             store, place = self.tenant.store, (self.tenant.name, self.session)
-            self._later = store.load_later(*place, self._seq) if self.begun else store.load(*place)
+            found = store.load_later(*place, self._seq) if self.begun else store.load(*place)
+            if found.seq < self._seq:
+                raise restored(self.session)
+            self._later = found
         return self._later.records
 
     def has_news(self) -> bool:
@@ -424,6 +429,14 @@ class LoadedSession(NamedTuple):
         except (Corrupt, NotFound) as error:
             keeping.look_for_opening()
             return cls(keeping, None, str(error))
+
+
+def restored(session: str) -> StoreFailed:
+    """The error where the store's past is another one than this process saw."""
+    return StoreFailed(
+        f"What the store had of the session {session!r} is not there any more: it was brought back from a copy. The "
+        "session is now as the store has it. Look at it, and repeat what is missing."
+    )
 
 
 def all_go_on(records: Iterable[Record], log: Log | Checkpoint) -> bool:

@@ -40,6 +40,7 @@ from fanfold.session import (
 from fanfold.session.cache import CacheUse
 from fanfold.session.fork import Other, SubAgent
 from fanfold.session.gc import Garbage
+from fanfold.session.keep import restored
 from fanfold.session.ledger import Ledger
 from fanfold.session.look import Diff, Why
 from fanfold.session.merge import Merged
@@ -426,12 +427,23 @@ def may_repeat(state: State, error: FanfoldError | None = None) -> bool:
         if isinstance(error, DoesNotFit) and not _has_news(state):
             return False
         lost = [record for record in state.keeping.lost[0] if isinstance(record, Answered)]
-        state.catch_up()
+        _catch_up(state)
         erased = list(state.log.tree.erased)
         answers = [answer for answer in lost if not is_told(state.log, answer.sources, erased)]
         if answers:
             state.unit(lambda: state.write(*answers))
     return state.terms.on_moved == "reapply"
+
+
+def _catch_up(state: State) -> None:
+    """Take in what others wrote first. If that is nothing, the store was restored: then all is read anew."""
+    try:
+        if not state.keeping.look_ahead():
+            raise restored(state.terms.name)
+        state.catch_up()
+    except StoreFailed:
+        state.renew()
+        raise
 
 
 def _has_news(state: State) -> bool:
@@ -447,7 +459,7 @@ def keep_branch(state: State) -> bool:
         records, entered = state.keeping.lost
         if state.terms.on_moved != "branch" or not entered:
             return False
-        state.catch_up()
+        _catch_up(state)
         state.unit(lambda: _branch(state, records, entered))
     return True
 

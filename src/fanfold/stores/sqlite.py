@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fanfold.core.errors import Busy, Corrupt, Full, StoreFailed
-from fanfold.core.record import Record, is_visible
+from fanfold.core.record import is_visible
 from fanfold.core.tree import Entry
 from fanfold.stores.blobs import BlobFiles, BlobIntake, BlobPlace, blob_place
 from fanfold.stores.checkpoint import Checkpoint
@@ -33,7 +33,7 @@ from fanfold.stores.coding import (
 from fanfold.stores.commits import GroupCommit
 from fanfold.stores.database import Database, Durability
 from fanfold.stores.echoing import head_numbers, renew_entries
-from fanfold.stores.log_end import LogEnd
+from fanfold.stores.log_end import COLUMNS, Line, LogEnd
 from fanfold.stores.references import all_named, head_number, named_beside, names_more, numbers
 from fanfold.stores.register import MANY, Register
 from fanfold.stores.rewriting import Rewriting
@@ -65,12 +65,6 @@ from fanfold.text.json_text import to_json
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
-
-Line = tuple[Record | None, int | None, int | None, bytes | None, bytes | None, bytes | None]
-"""A record, the prefix and the entry that it moves the head to; beside it an entry: its id, its parent's, its content.
-
-Either may be missing.
-"""
 
 
 class SQLite(SQLStore):
@@ -236,12 +230,12 @@ class SQLite(SQLStore):
                     return Stored((), end.seq, end.version) if end is not None else Stored((), 0, 0)
                 lines = self._later_lines(end, after)
             assert end is not None
-            end = self._ends[tenant, session] = end.moved_to(*lines[-1][:3:2])
+            end = self._ends[tenant, session] = end.moved_to(lines[-1][0], lines[-1][2], lines[-1][7])
             end.check(session)
         rows = [(key - end.key(0), record) for key, owner, _, record, *_ in lines if owner == end.tenant]
         records = self._read(tenant, session, rows, after, end.seq)
         entries = list[Entry]()
-        for _, _, _, _, id, parent, message in lines:
+        for _, _, _, _, id, parent, message, _ in lines:
             with suppress(Corrupt):  # whoever needs it is told
                 if id is not None:
                     entries.append(self.coding.read_row(tenant, id, parent, message))
@@ -299,6 +293,7 @@ class SQLite(SQLStore):
         with self._writing():
             end = self._look(tenant, session) or self._begin(tenant, session)
             end.expect(session, expect)
+            end.expect_seen(session, known)
             return self._write_new(tenant, session, end, batch, lines)
 
     @contextmanager
@@ -333,25 +328,27 @@ class SQLite(SQLStore):
         self, tenant: str, session: str, end: LogEnd, lines: Sequence[Line], *, summary: bytes | None = None
     ) -> Stored:
         """Write lines after those that are known; `Corrupt` if a key or an entry among them is taken."""
-        seq, version, rows = end.seq, end.version, list[Row]()
+        seq, version, refer, rows = end.seq, end.version, end.refer, list[Row]()
         place, first, last = session_place(tenant, session), end.key(0), end.seq + len(lines)
-        for record, prefix, refer, id, parent, entry in lines:
-            seq += 1
-            version += is_visible(record)
+        for record, prefix, head, id, parent, entry in lines:
+            seen = (version, refer) if seq else (None, None)
+            seq, version, refer = seq + 1, version + is_visible(record), head
             kept = self.coding.record(record, place_at(place, seq))
             told = summary if seq == last else None
-            rows.append((first + seq, end.tenant, version, kept, id, parent, entry, prefix, told, refer))
+            rows.append(
+                (first + seq, end.tenant, version, kept, id, parent, entry, prefix, told, head, *seen)
+            )
         if len(rows) <= 2:  # by far the most frequent: one statement, which is a transaction by itself
             self._add(rows)
         else:
             with self._writing():
                 self._add(rows)
-        self._ends[tenant, session] = end._replace(seq=seq, version=version)
+        self._ends[tenant, session] = end._replace(seq=seq, version=version, refer=refer)
         return Stored((), seq, version, end.seq)
 
     def _add(self, rows: Sequence[Row]) -> None:
         if len(rows) == 2:
-            added = self.database.do("add_two_lines", (*rows[0], *rows[1]))
+            added = self.database.do("add_two_lines", (*rows[0], *rows[1][:COLUMNS]))
         else:
             added = sum([self.database.do("add_line", row) for row in rows])
         if added != len(rows):
@@ -390,8 +387,8 @@ class SQLite(SQLStore):
             return None
         first = number * LINES
         last = self.database.rows("last_line", first, first + LINES - 1)
-        key, version = last[0] if last else (first, 0)
-        end = LogEnd(tenant=owner, number=number, seq=key - first, version=version, since=key - first)
+        key, version, refer = last[0] if last else (first, 0, None)
+        end = LogEnd(owner, number, key - first, version, key - first, refer)
         if check:
             end.check(session)
         if isinstance(version, int):

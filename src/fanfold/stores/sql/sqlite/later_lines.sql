@@ -1,2 +1,2 @@
 -- The lines of a session after one of them, whosesoever they say they are, with the messages that lie beside them.
-SELECT key, tenant, version, record, id, parent, message FROM line WHERE key BETWEEN ? AND ? ORDER BY key
+SELECT key, tenant, version, record, id, parent, message, refer FROM line WHERE key BETWEEN ? AND ? ORDER BY key
