@@ -47,6 +47,18 @@ def test_an_erasure_that_would_not_reach_the_file_says_so(store: SQLite, change:
 
 
 @HOW
+def test_nothing_is_called_recorded_that_went_into_a_file_nobody_finds(
+    store: SQLite, change: object, says: str
+) -> None:
+    with fanfold.open("run", store=store, model="gpt-5.2") as chat:
+        chat.say("Still there.")
+        change(store.file)  # type: ignore[operator]
+        with pytest.raises(StoreFailed, match=f"agent.db {says} while it was open"):
+            chat.say("Into nothing.")
+        assert [message.text for message in chat.view().messages] == ["Watch the disk.", "Still there."]
+
+
+@HOW
 def test_the_inspector_changes_nothing_there_and_still_shows_what_it_sees(
     store: SQLite, change: object, says: str
 ) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import fanfold
 from builders import texts
-from fanfold import SQLite, StoreFailed
+from fanfold import Pool, SQLite, StoreFailed
 
 POLICIES = ("raise", "reapply", "branch")
 
@@ -51,6 +51,35 @@ def test_a_restored_file_is_told_and_gets_no_hole(tmp_path: Path, policy: str, o
     with open_run(SQLite(path)) as again:
         assert texts(again) == expected
     assert fanfold.doctor(path).findings == ()
+
+
+def test_a_pool_says_so_once_and_goes_on_with_what_is_there(tmp_path: Path) -> None:
+    path, kept = tmp_path / "a.db", tmp_path / "kept.db"
+    with Pool(SQLite(path), window=9_000) as pool:
+        with pool.session("run") as chat:
+            chat.say("kept")
+            copy(path, kept)
+            chat.say("lost")
+        copy(kept, path)
+        with pytest.raises(StoreFailed, match="brought back from a copy"), pool.session("run"):
+            pass
+        with pool.session("run") as chat:
+            chat.say("after")
+            assert texts(chat) == ["kept", "after"]
+
+
+def test_a_request_of_a_restored_session_is_not_written_behind_a_hole(tmp_path: Path) -> None:
+    path, kept = tmp_path / "a.db", tmp_path / "kept.db"
+    chat = open_run(SQLite(path))
+    chat.say("kept")
+    copy(path, kept)
+    chat.say("lost")
+    copy(kept, path)
+    with pytest.raises(StoreFailed, match="brought back from a copy"):
+        chat.request(max_tokens=50)
+    assert chat.request(max_tokens=50)["messages"] == [{"role": "user", "content": "kept"}]
+    with open_run(SQLite(path)) as again:
+        assert texts(again) == ["kept"]
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -190,3 +190,13 @@ def test_what_was_erased_before_is_known_by_its_former_echo(tmp_path: Path) -> N
         merged = chat.merge([*history, {"role": "user", "content": "Go on."}])
         assert (merged.new, merged.replaced, merged.forked) == (1, 0, False)
         assert "hunter2" not in str(chat.request())
+
+
+def test_a_file_that_a_newer_release_brought_up_to_date_meanwhile_says_so(tmp_path: Path) -> None:
+    chat = fanfold.open("run", window=9_000, store=SQLite(tmp_path / "a.db"))
+    chat.say("Hello.")
+    with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as newer:
+        newer.execute("ALTER TABLE line RENAME COLUMN figures TO numbers")
+        newer.execute("PRAGMA user_version = 99")
+    with pytest.raises(StoreFailed, match="has schema 99, this release of fanfold knows"):
+        chat.say("How are you?")

@@ -65,6 +65,8 @@ class Keeping:
         """The numbers between which others wrote, just before what was last stored here."""
         self.outrun = False
         """Whether others were quicker the last time; then a look comes first, which costs less than to come second."""
+        self.gone_back = False
+        """Whether the store was brought back from a copy, and what is here is not what it has."""
         self.describe: Callable[[], Summary] | None = None
         """Says how the session stands, to be kept for lists of sessions."""
         self._untold = _MANY
@@ -192,8 +194,8 @@ class Keeping:
         )
         expect = self._version if seen else None
         stored = self.tenant.store.append(self.tenant.name, self.session, batch, expect=expect)
-        if stored.was < self._seq:
-            raise restored(self.session)
+        if stored.seq < self._seq + len(records):
+            raise self.other_past()
         self.missed = (self._seq, stored.was) if stored.was != self._seq else None
         self._seq, self._written = stored.seq, len(self.log.records)
         self._unchecked += len(records)
@@ -305,7 +307,7 @@ class Keeping:
 
     def _start(self) -> None:
         self.log.rewrite(())
-        self._looked_back = False
+        self._looked_back = self.gone_back = False
         self._later = None
         self._seq = self._version = self._written = 0
 
@@ -315,7 +317,7 @@ class Keeping:
             store, place = self.tenant.store, (self.tenant.name, self.session)
             found = store.load_later(*place, self._seq) if self.begun else store.load(*place)
             if found.seq < self._seq:
-                raise restored(self.session)
+                raise self.other_past()
             self._later = found
         return self._later.records
 
@@ -325,6 +327,14 @@ class Keeping:
         if not self.outrun:
             self._later = None
         return self.outrun
+
+    def other_past(self) -> StoreFailed:
+        """The error where the store's past is another one than was seen here; what is here is read anew then."""
+        self.gone_back = True
+        return StoreFailed(
+            f"What the store had of the session {self.session!r} is not there any more: it was brought back from a "
+            "copy. The session is now as the store has it. Look at it, and repeat what is missing."
+        )
 
     def ask_anew(self) -> Sequence[Record]:
         """What somebody else wrote since: whoever writes nothing has to ask."""
@@ -429,14 +439,6 @@ class LoadedSession(NamedTuple):
         except (Corrupt, NotFound) as error:
             keeping.look_for_opening()
             return cls(keeping, None, str(error))
-
-
-def restored(session: str) -> StoreFailed:
-    """The error where the store's past is another one than this process saw."""
-    return StoreFailed(
-        f"What the store had of the session {session!r} is not there any more: it was brought back from a copy. The "
-        "session is now as the store has it. Look at it, and repeat what is missing."
-    )
 
 
 def all_go_on(records: Iterable[Record], log: Log | Checkpoint) -> bool:

@@ -40,7 +40,6 @@ from fanfold.session import (
 from fanfold.session.cache import CacheUse
 from fanfold.session.fork import Other, SubAgent
 from fanfold.session.gc import Garbage
-from fanfold.session.keep import restored
 from fanfold.session.ledger import Ledger
 from fanfold.session.look import Diff, Why
 from fanfold.session.merge import Merged
@@ -439,11 +438,11 @@ def _catch_up(state: State) -> None:
     """Take in what others wrote first. If that is nothing, the store was restored: then all is read anew."""
     try:
         if not state.keeping.look_ahead():
-            raise restored(state.terms.name)
+            raise state.keeping.other_past()
         state.catch_up()
-    except StoreFailed:
-        state.renew()
-        raise
+    finally:
+        if state.keeping.gone_back:
+            state.renew()
 
 
 def _has_news(state: State) -> bool:

@@ -420,7 +420,7 @@ class State:
                 torn = False
                 return done
             except Exception as error:
-                torn = isinstance(error, RecursionError | MemoryError)
+                torn = self.keeping.gone_back or isinstance(error, RecursionError | MemoryError)
                 raise
             finally:
                 self._worker, self._torn = None, True

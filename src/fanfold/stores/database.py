@@ -61,6 +61,7 @@ class Database:
         self, path: Path, durability: Durability, timeout: float, *, look_only: bool = False
     ) -> None:
         self.path = path
+        self._place = os.fspath(path)
         self.lock = ThreadLock()
         self._durability = durability
         self._timeout = timeout
@@ -262,6 +263,8 @@ class Database:
 
     def check_place(self) -> None:
         """Fail if the file that is open was deleted, or another one is in its place: what is written would be lost."""
+        if self._connection is not None and self._which() == self._file:
+            return
         with self.lock:
             self.connection()
             there = self._which()
@@ -275,7 +278,7 @@ class Database:
 
     def _which(self) -> tuple[int, int] | None:
         try:
-            there = self.path.stat()
+            there = os.stat(self._place)
         except FileNotFoundError:
             return None
         return there.st_dev, there.st_ino
@@ -378,9 +381,21 @@ class Database:
             raise StoreFailed(f"{self.path} is another program's database; give fanfold a file of its own.")
         refuse_newer("sqlite", self.path, seen)
 
+    def _newer(self) -> StoreFailed | None:
+        """The failure where a newer release brought the file to its own schema while this one had it open."""
+        if self._connection is not None:
+            with suppress(sqlite3.Error):
+                try:
+                    refuse_newer("sqlite", self.path, _number(self._connection, "user_version"))
+                except StoreFailed as failure:
+                    return failure
+        return None
+
     def _fail(self, error: Exception) -> StoreFailed:
         """The failure by its name, with a way out; a connection that may be broken is given up."""
-        failure = failure_of(error, self.path)
+        failure = (self._newer() if _code(error) == sqlite3.SQLITE_ERROR else None) or failure_of(
+            error, self.path
+        )
         if type(failure) is not Busy and self._connection is not None:
             self._let_cursor_go()
             with suppress(sqlite3.Error):

@@ -268,7 +268,9 @@ class SQLite(SQLStore):
     def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
         """Write a batch if nobody wrote first, together with what other threads append at the same time."""
         lines = self._lines(tenant, batch)
-        return self.commits.write(lambda: self._append(tenant, session, batch, lines, expect))
+        stored = self.commits.write(lambda: self._append(tenant, session, batch, lines, expect))
+        self.database.check_place()  # what went into a file that nobody finds any more is not called written
+        return stored
 
     def _append(
         self, tenant: str, session: str, batch: Batch, lines: list[Line], expect: int | None
