@@ -69,3 +69,22 @@ def test_a_name_that_means_no_store_is_refused_wherever_it_is_read(
     with pytest.raises(BadSetting, match=r"[Ss]ay `memory`"):
         look(name)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("blobs", [None, "outputs"])
+def test_a_store_stays_where_it_is_when_the_process_goes_to_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blobs: str | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    store = SQLite("a.db", blobs=blobs)
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        chat.say("Here.")
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        chat.say("There.")
+        blob = store.put_blob("default", [b"x" * (2 << 20)])
+    store.close()
+    assert b"".join(store.get_blob("default", blob.id)) == b"x" * (2 << 20)
+    with fanfold.open("run", window=9_000, store=store) as chat:
+        assert [message.text for message in chat.view().messages] == ["Here.", "There."]
+    assert list((tmp_path / "elsewhere").iterdir()) == []

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from fanfold.core.errors import BadSetting, Corrupt, MissingExtra, StoreFailed
 from fanfold.stores.database import failure_of
@@ -31,6 +31,8 @@ _UNFINISHED = "unfinished-"
 _CREATED_AT_ONCE = 16 << 20
 """Up to this size an object is created in one request, which refuses if it is there; above that in parts."""
 _PATIENCE: dict[str, Any] = {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}
+
+T = TypeVar("T")
 
 
 class BlobIntake:
@@ -336,9 +338,15 @@ def blob_place(blobs: str | Path | ObjectStore, own: str) -> BlobPlace:
 
     Everything there lies under the store's own name, so that stores may share a bucket.
     """
+    folder = anchored(blobs)
+    return BlobFiles(folder / own) if isinstance(folder, Path) else Objects(folder, own)
+
+
+def anchored(blobs: T) -> T | Path:
+    """The same place, also when the process goes to another folder."""
     if isinstance(blobs, Path) or (isinstance(blobs, str) and "://" not in blobs):
-        return BlobFiles(Path(blobs).expanduser() / own)
-    return Objects(blobs, own)
+        return Path(blobs).expanduser().absolute()
+    return blobs
 
 
 def _first_line(error: Exception) -> str:

@@ -61,7 +61,8 @@ class Database:
         self, path: Path, durability: Durability, timeout: float, *, look_only: bool = False
     ) -> None:
         self.path = path
-        self._place = os.fspath(path)
+        self._place = os.fspath(path.absolute())
+        """Where the file is, also when the process goes to another folder."""
         self.lock = ThreadLock()
         self._durability = durability
         self._timeout = timeout
@@ -250,7 +251,7 @@ class Database:
         try:
             # A new file is for its owner only, and so are the journal files that SQLite puts beside it.
             with suppress(FileExistsError):
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+                os.close(os.open(self._place, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             self._connection = self._open()
         except (sqlite3.Error, OSError, ValueError) as error:  # the last where no file can have such a name
             raise self._fail(error) from error
@@ -286,14 +287,14 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         """A connection to write, or, where that is impossible, to read."""
         try:
-            if self._may_write and os.access(self.path, os.W_OK):
-                return self._connect_to(self.path.absolute().as_uri(), self._prepare)
+            if self._may_write and os.access(self._place, os.W_OK):
+                return self._connect_to(Path(self._place).as_uri(), self._prepare)
         except sqlite3.OperationalError as error:
             if _code(error) not in _LOCKED_UP:
                 raise
         self.look_only = True
         try:
-            return self._connect_to(f"{self.path.absolute().as_uri()}?mode=ro", self._check_schema)
+            return self._connect_to(f"{Path(self._place).as_uri()}?mode=ro", self._check_schema)
         except sqlite3.OperationalError as error:
             if _code(error) not in _LOCKED_UP:
                 raise
@@ -303,7 +304,7 @@ class Database:
                     "where nothing can be written. Copy both to another folder."
                 ) from error
         self._seen = self._state()
-        return self._connect_to(f"{self.path.absolute().as_uri()}?immutable=1", self._check_schema)
+        return self._connect_to(f"{Path(self._place).as_uri()}?immutable=1", self._check_schema)
 
     def _connect_to(self, uri: str, prepare: Callable[[sqlite3.Connection], None]) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -320,11 +321,11 @@ class Database:
 
     def _has_journal(self) -> bool:
         """Whether something was written that is not in the file itself."""
-        journal = Path(f"{self.path}-wal")
+        journal = Path(f"{self._place}-wal")
         return journal.exists() and journal.stat().st_size > 0
 
     def _state(self) -> tuple[int, ...]:
-        there = self.path.stat()
+        there = os.stat(self._place)
         return (there.st_ino, there.st_size, there.st_mtime_ns, self._has_journal())
 
     def _prepare(self, connection: sqlite3.Connection) -> None:

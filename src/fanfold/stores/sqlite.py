@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fanfold.core.errors import Busy, Corrupt, Full, StoreFailed
 from fanfold.core.record import is_visible
 from fanfold.core.tree import Entry
-from fanfold.stores.blobs import BlobFiles, BlobIntake, BlobPlace, blob_place
+from fanfold.stores.blobs import BlobFiles, BlobIntake, BlobPlace, anchored, blob_place
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.coding import (
     BOUND,
@@ -82,13 +82,13 @@ class SQLite(SQLStore):
         blobs: str | Path | ObjectStore | None = None,
         dialects: Dialects = known_dialects,
     ) -> None:
-        self.file = Path(path)
+        self.file = Path(path).absolute()  # the process may go to another folder
         super().__init__(self.file, key, dialects)
         self.database = Database(self.file, durability, timeout)
         self._aside = self.database.aside()
         self.register = Register(self.database)
         self.commits: GroupCommit[Stored] = GroupCommit(self.database, self._writing)
-        self._blobs = blobs
+        self._blobs = anchored(blobs)
         self._durable = durability == "full"
         self._numbers: dict[str, int] = {}
         self._ends: Recent[LogEnd] = Recent()
@@ -390,7 +390,8 @@ class SQLite(SQLStore):
         first = number * LINES
         last = self.database.rows("last_line", first, first + LINES - 1)
         key, version, refer = last[0] if last else (first, 0, None)
-        end = LogEnd(owner, number, key - first, version, key - first, refer)
+        seq = key - first
+        end = LogEnd(tenant=owner, number=number, seq=seq, version=version, since=seq, refer=refer)
         if check:
             end.check(session)
         if isinstance(version, int):
