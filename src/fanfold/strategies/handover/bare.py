@@ -24,8 +24,12 @@ _CODED = pattern(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/]{24,4000}={0,2}(?![A-Za-z0-9
 _may_code = finder(r"[a-z0-9+]{24}")
 """Whether it is worth looking for base64: nearly no word has so many letters and figures."""
 _UNSEEN, _SCRIPTS = pattern(f"[{UNSEEN}]+"), pattern("[\u0370-\u052f]")
-_ODD = pattern("[\u2100-\u214f\u2460-\u24ff\uff01-\uff5e\U0001d400-\U0001d7ff]+")
+_WIDE = "\u2100-\u214f\u2460-\u24ff\uff01-\uff5e\U0001d400-\U0001d7ff"
+_ODD = pattern(f"[{_WIDE}]+")
 """Letters and figures of another width, in circles, or as formulas have them."""
+_HIDES = pattern(f"[{UNSEEN}\u0370-\u052f{_WIDE}]")
+"""All of these."""
+_ASCII = bytes(range(128))
 _BACKWARDS = pattern(r"\u202e([^\u202c\u2069\n]{1,2000})")
 _ALIKE = str.maketrans(
     "аеорсухіјѕԁӏАВЕКМНОРСТХІαορνικΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
@@ -36,10 +40,17 @@ _ALIKE = str.maketrans(
 
 def bare(text: str) -> str:
     """A text in plain letters, all of which can be seen."""
-    if text.isascii():
+    if _HIDES.search(beyond_ascii(text)) is None:
         return text
     text = _UNSEEN.sub("", _ODD.sub(lambda found: normalize("NFKC", found[0]), text))
     return text.translate(_ALIKE) if _SCRIPTS.search(text) else text
+
+
+def beyond_ascii(text: str) -> str:
+    """The signs of a text outside ASCII, each once: few texts have many, and to look at these alone is quick."""
+    if text.isascii():
+        return ""
+    return "".join(set(text.encode("utf-8", "replace").translate(None, _ASCII).decode()))
 
 
 def decoded(text: str) -> str:

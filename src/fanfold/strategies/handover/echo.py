@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain, repeat
 from typing import Any, Literal, NamedTuple
 
-from fanfold.strategies.handover.bare import UNSEEN, bare, decoded
+from fanfold.strategies.handover.bare import UNSEEN, bare, beyond_ascii, decoded
 from fanfold.strategies.handover.hearsay import Order, is_told_again, ordering, orders_in
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.tongue import cite
@@ -28,7 +28,6 @@ _SMALL = bytes(
     ord(chr(one).lower()) if chr(one).isalnum() or chr(one) in f"_{_INNER}" else 32 for one in range(128)
 ) + bytes(128)
 """ASCII in small letters, and all that stands between words as spaces: ten times as fast as a pattern."""
-_ASCII = bytes(range(128))
 _WORDY = pattern(rf"[\w{_LETTERS}{UNSEEN}]")
 """What may stand in a word."""
 _MARKUP = pattern(r"<[^<>]{1,200}>|\\[nt]")
@@ -240,10 +239,7 @@ def _words(text: str) -> list[str]:
 
 def _is_plain(text: str) -> bool:
     """Whether the words of a text are in ASCII; arrows, dashes and the like stand between words."""
-    if text.isascii():
-        return True
-    beyond = text.encode("utf-8", "replace").translate(None, _ASCII).decode()
-    return _WORDY.search("".join(set(beyond))) is None
+    return _WORDY.search(beyond_ascii(text)) is None
 
 
 def _split(text: str) -> list[str]:

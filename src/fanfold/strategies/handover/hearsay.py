@@ -31,6 +31,7 @@ _SHARE, _MOST = 0.5, 0.7
 """What two orders have in common at least of the shorter one; and where they have no name in common."""
 _LEAST = (5, 4, 3)
 """So many words they have in common at least where none of these is a name, where one is, and where two are."""
+_FEWEST = min(_LEAST)
 
 Order = frozenset[str]
 """What an order is about."""
@@ -51,7 +52,7 @@ def _tells(word: str) -> bool:
 def orders_in(output: str) -> list[Order]:
     """The orders in what a tool said."""
     found = map(about, orders(decoded(output)))
-    return list(dict.fromkeys(order for order in found if len(order) >= min(_LEAST)))
+    return list(dict.fromkeys(order for order in found if len(order) >= _FEWEST))
 
 
 def ordering(text: str) -> list[tuple[str, Order]]:
@@ -61,11 +62,10 @@ def ordering(text: str) -> list[tuple[str, Order]]:
 
 def is_told_again(sentence: Order, given: Iterable[Order]) -> bool:
     """Whether a sentence is one of these orders in other words."""
-    return any(_is_same(sentence & order, min(len(sentence), len(order))) for order in given)
+    alike = ((common, order) for order in given if len(common := sentence & order) >= _FEWEST)
+    return any(_is_same(common, min(len(sentence), len(order))) for common, order in alike)
 
 
 def _is_same(common: Order, size: int) -> bool:
-    if len(common) < min(_LEAST):
-        return False
     names = min(2, sum(_NAMED.search(word) is not None for word in common))
     return len(common) >= max(_LEAST[names], (_SHARE if names else _MOST) * size)
