@@ -11,6 +11,7 @@ import pytest
 import fanfold
 from conftest import Run
 from fanfold.cli import views
+from fanfold.testing import replied, response
 
 
 def test_the_store_is_found_by_its_usual_name_and_in_the_environment(
@@ -182,6 +183,18 @@ def test_a_list_tells_of_client_model_and_parent(run: Run, store: str) -> None:
         "parent",
     ]
     assert rows[-1].split()[-4:] == ["codex", "gpt-5.2", "0%", "run"]
+
+
+@pytest.mark.parametrize(
+    ("model", "prompt", "price"),
+    [("house-1", 900, "–"), ("gpt-5.2", 900, "<$0.01"), ("gpt-5.2", 60_000, "$0.11")],
+)
+def test_a_list_says_what_a_session_cost(run: Run, store: str, model: str, prompt: int, price: str) -> None:
+    with fanfold.open("billed", model=model, window=90_000, store=store) as chat:
+        chat.say("Hello.")
+        chat.request()
+        chat.receive(response(replied("Hi."), prompt=prompt))
+    assert price in next(line for line in run("ls").out.splitlines() if line.startswith("billed")).split()
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

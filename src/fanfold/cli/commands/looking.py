@@ -55,9 +55,16 @@ def _listed(one: Summary) -> tuple[str, ...]:
         one.model or "",
         f"{one.fill:.0%}" if one.tokens and one.room else "",
         f"{one.cached_share:.0%}" if one.prompt else "",
-        f"${one.cost:.2f}" if one.cost else "",
+        _price(one),
         one.parent,
     )
+
+
+def _price(one: Summary) -> str:
+    """What it cost; "–" where no price is known, nothing where nothing was billed."""
+    if one.cost is None:
+        return "–" if one.prompt else ""
+    return "<$0.01" if 0 < one.cost < 0.005 else f"${one.cost:.2f}" if one.prompt else ""
 
 
 def when(time: float) -> str:
