@@ -111,6 +111,22 @@ def test_a_store_says_at_once_that_somebody_else_writes(pool, tmp_path):
         assert [row.messages[0].text for row in chat.view().rows] == ["Where is the bug?"]
 
 
+def test_settings_are_not_read_again_in_the_middle_of_a_step(tmp_path):
+    """A signal comes at any moment: what it asks for is done when the loop comes round."""
+    done, before = threading.Event(), list[bool]()
+
+    def ask(gateway):
+        gateway.between(done.set)
+        before.append(done.is_set())
+
+    with Gate() as gate:
+        gate.gateway.between(lambda: ask(gate.gateway))
+        assert done.wait(60)
+    assert before == [False]
+    gate.gateway.between(done.clear)
+    assert not done.is_set(), "where nothing is served it is done at once"
+
+
 def test_others_are_served_while_somebody_writes_to_the_store(tmp_path):
     path, file = "/v1/chat/completions", tmp_path / "agent.db"
     history = [said(path, "user", "Where is the bug?")]

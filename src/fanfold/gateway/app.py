@@ -7,7 +7,15 @@ Settings come from `fanfold.toml` when the server starts.
 
 from __future__ import annotations
 
-from asyncio import CancelledError, Lock, create_task, current_task, sleep
+from asyncio import (
+    AbstractEventLoop,
+    CancelledError,
+    Lock,
+    create_task,
+    current_task,
+    get_running_loop,
+    sleep,
+)
 from collections.abc import Callable
 from contextlib import suppress
 from logging import getLogger
@@ -47,6 +55,8 @@ class Gateway:
         self.courses = Courses()
         self._turns: WeakValueDictionary[tuple[str, str], Lock] = WeakValueDictionary()
         self.journal: Journal | None = None
+        self._loop: AbstractEventLoop | None = None
+        """Where it is served, once it is."""
         self.active = 0
         """Requests that are being served."""
         self.conversations: Conversations | None = None
@@ -77,6 +87,13 @@ class Gateway:
         offered = settings.inspector != "off" and self.conversations is not None
         self.inspection = Inspection(self) if offered else None
 
+    def between(self, work: Callable[[], None]) -> None:
+        """Do something between two steps of what is served; a signal may come in the middle of one."""
+        if self._loop is None:
+            work()
+        else:
+            self._loop.call_soon_threadsafe(work)
+
     def turn(self, tenant: str, name: str) -> Lock:
         """One after the other: whoever works on a session of this name in this process."""
         return self._turns.get((tenant, name)) or self._turns.setdefault((tenant, name), Lock())
@@ -96,11 +113,13 @@ class Gateway:
                 await self._serve(scope, Client(send, receive))
 
     async def _live(self, receive: Any, send: Any) -> None:
+        self._loop = get_running_loop()
         learning = create_task(self._learn())
         try:
             await self._live_on(receive, send)
         finally:
             learning.cancel()
+            self._loop = None
 
     async def _live_on(self, receive: Any, send: Any) -> None:
         while True:

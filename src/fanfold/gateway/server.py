@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from functools import partial
 from logging import LogRecord, getLogger
 from typing import Any
 
@@ -42,7 +43,7 @@ def serve(settings: ServeSettings, given: dict[str, Any]) -> None:
         timeout_graceful_shutdown=DRAIN,
     )
     if hasattr(signal, "SIGHUP"):
-        signal.signal(signal.SIGHUP, lambda *_: reload(gateway, given))
+        signal.signal(signal.SIGHUP, lambda *_: gateway.between(partial(reload, gateway, given)))
     getLogger("uvicorn.error").addFilter(is_news)
     server = uvicorn.Server(config)
     gateway.is_stopping = lambda: bool(server.should_exit)
