@@ -353,7 +353,8 @@ def bare_row(dialect: Dialect, message: Message, number: int = 0, *, judged: boo
 
 def plain(value: Any, where: str = "message") -> Any:
     """A deep copy in plain dicts, lists and strings; official SDK objects are taken too."""
-    value = _dump(value) if callable(getattr(value, "model_dump", None)) else value
+    if type(value) is not dict and callable(getattr(value, "model_dump", None)):
+        value = _dump(value)
     try:
         return copy_plain(value, _dump)
     except (TypeError, ValueError, OverflowError) as error:

@@ -88,7 +88,7 @@ class Gauge(msgspec.Struct, frozen=True):
         """Its parts, and what it carries besides; and how much of that an exact meter guesses."""
         besides = unread(message, lambda message: self.dialect.wire(replace(message, wire=None)))
         tokens = self.meter.message(message) + (self.meter.text(besides) if besides else 0)
-        return tokens, max(0, tokens - sure(self.meter, message)) if self.exact else 0
+        return tokens, max(0, tokens - sure(self.meter, message)) if is_exact(self.meter) else 0
 
     def text(self, text: str) -> int:
         """Tokens of a piece of text."""
@@ -212,7 +212,7 @@ def unread(message: Message, plainly: Callable[[Message], Sequence[Any]]) -> str
             elif type(one) is Call:
                 same.add(id(one.raw))
     strange = [text for text in _texts(message.wire.body) if id(text) not in same]
-    if sum([len(text) for text in strange]) <= _FEW:
+    if sum(map(len, strange)) <= _FEW:
         return ""
     read = _texts(msgspec.to_builtins(message.parts))
     told = {*read, *_texts(plainly(message)), *_texts([_parsed(text) for text in read])}

@@ -405,12 +405,11 @@ class Keeping:
         `behind`: so many records are not laid out yet. Where nobody looks at the view, to lay it out for a checkpoint
         alone would take longer than to write the messages, so it waits until somebody looks, or closes the session.
         """
-        if self.pending:
+        soon = self._unchecked >= _OFTEN and behind <= _FEW and self.tenant.store.resumes
+        if not (now or soon) or self.pending:
             return False
         if now:
             return self._seq > self._checked
-        if self._unchecked < _OFTEN or behind > _FEW or not self.tenant.store.resumes:
-            return False
         others = self._seq - self._checked - self._unchecked
         often = max(_OFTEN, self._rows // _SHARE)
         return self._unchecked >= (max(often, _RARELY) if others > 2 * self._unchecked else often)

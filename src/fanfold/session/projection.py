@@ -197,10 +197,10 @@ class Projection:
 
     def _is_look_up(self, message: Message) -> bool:
         """Whether a message only looks something up, or answers that."""
-        results, calls = message.results, message.calls
+        calls = message.calls
         looked_up = [call.id for call in calls if call.name in RECALL]
         self._look_ups.update(looked_up)
-        if results:
+        if self._look_ups and (results := message.results):
             return self._look_ups.issuperset([result.call for result in results])
         return bool(looked_up) and len(looked_up) == len(calls)
 

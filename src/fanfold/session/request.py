@@ -143,7 +143,7 @@ def prepare(state: State, max_tokens: int | None, context: str | None, params: M
 
 def _read_params(state: State, max_tokens: int | None, params: Mapping[str, Any]) -> GivenParams:
     """What the caller gave, checked and weighed; that is done once where every request comes with the same."""
-    own: dict[str, Any] = plain(dict(params), "A parameter")
+    own: dict[str, Any] = plain(dict(params), "A parameter") if params else {}
     key = pack((max_tokens, own)) if max_tokens is None or type(max_tokens) is int else b""
     if key and key == state.given.key:
         return state.given

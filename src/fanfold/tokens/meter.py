@@ -169,7 +169,7 @@ def sure(meter: Meter, message: Message) -> int:
 def hidden_tokens(message: Message) -> int:
     """Tokens of reasoning that only its provider can read, by its length."""
     signatures = [part.signature or "" for part in message.parts if type(part) is Thinking]
-    return ceil(sum(map(len, signatures)) / _SEALED_CHARACTERS)
+    return ceil(sum(map(len, signatures)) / _SEALED_CHARACTERS) if signatures else 0
 
 
 _ELSEWHERE = dict.fromkeys(("bytes/4", "characters/4", "by script", "roo_code"), "fanfold.systems.meters")

@@ -109,11 +109,12 @@ def apply_filters(
         ):  # behind one that shortened, it saw no more than this, so models get no more
             told, told_by = shown, ", ".join(by)
 
+    if not (by or failed):
+        return None
+
     def final(text: str | None) -> str | None:
         return None if text is None else text.replace(REF, ref).replace(own, REF)
 
-    if not (by or failed):
-        return None
     text_shown = final(shown) if by else None
     return Shaped(text_shown, by=", ".join(by), failed=tuple(failed), told=final(told), told_by=told_by)
 
