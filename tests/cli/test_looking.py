@@ -197,6 +197,22 @@ def test_a_list_says_what_a_session_cost(run: Run, store: str, model: str, promp
     assert price in next(line for line in run("ls").out.splitlines() if line.startswith("billed")).split()
 
 
+@pytest.mark.parametrize("width", [60, 64])
+def test_what_why_says_fits_the_terminal(
+    run: Run, store: str, monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert run("fold", "run", ids[1], ids[3], "It looked.").code == 0
+    whole = run("why", "run", "e1").out
+    monkeypatch.setattr(views, "terminal_width", lambda: width)
+    shown = run("why", "run", "e1").out.splitlines()
+    assert max(map(len, shown)) <= width < max(map(len, whole.splitlines()))
+    assert " ".join(" ".join(shown).split()) == " ".join(whole.split())
+    assert not [line for line in shown if line.split()[-1].count("-") == 2], (
+        "a date and its time stay together"
+    )
+
+
 @pytest.mark.parametrize("width", [60, 80, 120])
 @pytest.mark.parametrize("more", [(), ("--ids",)])
 def test_a_view_fits_the_terminal(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable
 from shlex import quote
@@ -18,6 +19,7 @@ from fanfold.session.session import Session
 from fanfold.session.stored import describe
 from fanfold.text.lines import cut_to, lines_within
 
+_DATE = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d)")
 _ID = 8
 """So many characters of an id people need."""
 
@@ -56,7 +58,8 @@ def _broken(line: str, width: int) -> list[str]:
         break_on_hyphens=False,
         replace_whitespace=False,
     )
-    return cut.wrap(line) or [line]
+    whole = _DATE.sub("\\1\N{NO-BREAK SPACE}\\2", line)
+    return [part.replace("\N{NO-BREAK SPACE}", " ") for part in cut.wrap(whole)] or [line]
 
 
 def how_to_bring_back(chat: Session, found: Why) -> str:
