@@ -36,8 +36,8 @@ _CUT = pattern(r"\s+\S+…")
 """Half a word, at which a line was cut."""
 _WORDS, _SIGNS = 6, 12
 """Words, and Japanese letters, that are said again."""
-_PARTS = {_WORDS: (4, 3), _SIGNS: (9, 4)}
-"""So many of them in a row are kept of an output, from every third or fourth on: whatever is said again has some."""
+_PARTS = {_WORDS: (5, 2), _SIGNS: (9, 4)}
+"""So many of them in a row are kept of an output, from every second or fourth on: whatever is said again has some."""
 _READ = 2_000_000
 """Characters of outputs that are compared, the newest first."""
 
@@ -83,7 +83,7 @@ class Echoes:
 class _Volume(NamedTuple):
     """Outputs that were read together.
 
-    Of each, the hashes of every third four words in a row are kept. Whatever six words are said again, four of them
+    Of each, the hashes of every second five words in a row are kept. Whatever six words are said again, five of them
     are among these; where none of them is, nothing else is looked at.
     """
 
