@@ -154,3 +154,13 @@ def test_where_nothing_else_fits_the_largest_are_cut_to_the_same_size() -> None:
     long = [bytes_of(one) for one in shown[1:]]
     assert max(long) <= 1.25 * min(long), "and none was emptied for the others"
     assert chat.pressure().tokens >= 0.85 * chat.pressure().room
+
+
+def test_where_the_frame_takes_most_outputs_leave_room_to_tell_what_they_push_out() -> None:
+    frame = text(ENGLISH, 38_000)
+    with fanfold.open("crowded", window=16_000, system=frame) as chat:
+        arrived([text(ENGLISH, 4_000)] * 4, chat=chat)
+        sizes = [row.tokens for row in chat.view().rows if row.messages[0].results]
+        left = chat.pressure().room - chat.view().frame.tokens
+    assert 2_000 < left < 6_000, "the frame takes most of the room"
+    assert 0.3 * left < sum(sizes) < 0.6 * left

@@ -223,6 +223,30 @@ def test_a_large_frame_leaves_the_conversation_its_share() -> None:
         assert rest > 0.3 * (chat._state.terms.budget.room - chat.view().frame.tokens)
 
 
+def shown_of_a_long_output(thrift: float) -> int:
+    with fanfold.open("run", window=32_000, strategy=auto(thrift=thrift)) as chat:
+        chat.say(GOAL)
+        chat.add(replied("", called("c1", "bash")))
+        chat.add(returned("c1", "a line of it\n" * 4_000))
+        return len(chat.view().rows[-1].messages[0].results[0].text)
+
+
+def test_with_much_thrift_less_is_shown_of_a_long_output() -> None:
+    usual, half, most = (shown_of_a_long_output(thrift) for thrift in (0.1, 0.5, 1.0))
+    assert usual == half > 20_000
+    assert 1_000 < most < usual / 8
+
+
+def test_with_much_thrift_hand_overs_are_shorter() -> None:
+    sizes = []
+    for thrift in (0.5, 1.0):
+        with opened(auto(thrift=thrift)) as chat:
+            chat.say(GOAL)
+            running(chat, 200)
+            sizes.append(sum(row.tokens for row in memory(chat)))
+    assert sizes[1] < 0.85 * sizes[0]
+
+
 def test_a_thrifty_session_waits_until_enough_can_go() -> None:
     with opened(auto(thrift=1)) as chat:
         chat.say(GOAL)

@@ -10,7 +10,7 @@ import pytest
 from fanfold.core.message import Call, Message, Result, Text, assistant, result, user
 from fanfold.strategies.handover.evidence import ended
 from fanfold.strategies.handover.facts import Asked, DoneCall, Said, items
-from fanfold.strategies.handover.names import Known, Sight, chosen, guessable, ordered
+from fanfold.strategies.handover.names import Known, Sight, chosen, guessable, names_in, ordered
 from fanfold.strategies.handover.past import Chapter, folders_of, newest_of, root_of, tongue_for
 from fanfold.strategies.handover.sections import Story
 from fanfold.strategies.handover.talk import rank, replaced
@@ -19,6 +19,7 @@ from fanfold.strategies.handover.tools import tools_with
 from fanfold.strategies.handover.words import words_of
 from fanfold.strategies.handover.writing import Room, outline
 from fanfold.text.json_text import to_json
+from tests.builders import asks, opened
 
 WIDE = Room(20_000, 5_000, 8_000, 500, 500)
 PLAN = [
@@ -603,6 +604,70 @@ def test_a_failure_that_came_again_is_open() -> None:
     ]
 
 
+def test_commands_that_differ_at_their_end_are_told_apart() -> None:
+    paths = " ".join(f"tests/unit/core/part_{number}.test.ts" for number in range(6))
+    runs = (f"npx jest {paths} --silent -t {name}" for name in ("TC-2.1", "TC-2.2"))
+    text = told(user("Go."), *(message for run in runs for message in ran("Bash", "x" * 500, command=run)))
+    ends = [line.partition("…")[2] for line in section(text, "done")]
+    assert [("TC-2.1" in end, "TC-2.2" in end) for end in ends] == [(True, False), (False, True)]
+
+
+LABELLED = {
+    "cd /home/ana/code/shop/frontend && NODE_ENV=test npm ls --all": "npm ls --all",
+    'export A="x y" && npm ls': "npm ls",
+    "tag=$(git describe --tags) && npm ls": "tag=$(git describe --tags) && npm ls",
+}
+
+
+@pytest.mark.parametrize("command", LABELLED)
+def test_an_output_is_labelled_by_the_command_and_not_by_where_it_ran(command: str) -> None:
+    small = Room(300, 100, 0, outputs=100)
+    text = told(user("Go."), *ran("Bash", "x\n" * 500, command=command), room=small)
+    assert section(text, "outputs") == [f"$ {LABELLED[command]}, 500 lines (o2)"]
+
+
+def test_the_answers_to_edits_are_no_outputs_to_look_up_first() -> None:
+    edit = ran(
+        "Edit",
+        f"The file a.py has been updated.\n{'    1→x' * 100}",
+        file_path="a.py",
+        old_string="x",
+        new_string="y",
+    )
+    text = told(
+        user("Go."), *ran("Bash", "x\n" * 300, command="ls -R"), *edit, room=Room(300, 100, 0, outputs=100)
+    )
+    assert section(text, "outputs")[-1] == "$ ls -R, 300 lines (o2)"
+    assert section(text, "outputs")[0] == "Edit (o4)"
+
+
+def test_a_lint_that_also_fixes_is_the_same_check() -> None:
+    text = told(
+        user("Go."),
+        *ran("Bash", "Exit code 1\nFound 1 error.", command="bun run lint:fix"),
+        *ran("Bash", "Checked 278 files in 106ms. No fixes applied.", command="bun run lint"),
+    )
+    assert len(section(text, "checks")) == 1
+    assert "solved later" in section(text, "failures")[0]
+
+
+PLACES = {
+    "http://localhost:3000/chunk-36j.js:30815:13": "http://localhost:3000/chunk-36j.js",
+    "cmd/cli/strategy/hooks.go:141": "cmd/cli/strategy/hooks.go",
+    "http://127.0.0.1:8080": "http://127.0.0.1:8080",
+    "http://db.example.org:5432": "http://db.example.org:5432",
+    "2025-01-15-session-123": "2025-01-15-session-123",
+}
+
+
+@pytest.mark.parametrize("said", PLACES)
+def test_a_line_of_a_file_names_the_file(said: str) -> None:
+    chat = opened()
+    chat.add(asks("Go."))
+    view = chat.view()
+    assert list(names_in("e0#0", Text(f"see {said} there"), view)) == [PLACES[said]]
+
+
 def test_every_output_has_a_reference_where_there_is_no_room_for_more() -> None:
     reads = [ran("fetch", f"{number} " * 400, url=f"https://example.com/{number}") for number in range(40)]
     text = told(user("Go."), *(message for one in reads for message in one), room=Room(900, 100, 100, 0, 400))
@@ -640,7 +705,7 @@ def test_what_still_runs_is_told_with_the_number_to_ask_for_it() -> None:
         *ran("Task", "Async agent launched successfully.\nagentId: a7470ed", description="Look at the docs"),
         *ran("write_stdin", RUNS, session_id=4711, chars=""),
     )
-    assert section(text, "still running") == [
+    assert section(text, "running when last seen") == [
         "4711: $ npm run dev", "bash_2: $ make watch", "a7470ed: Task Look at the docs",
     ]  # fmt: skip
 
@@ -657,7 +722,7 @@ def test_what_still_runs_is_told_with_the_number_to_ask_for_it() -> None:
 def test_what_has_ended_is_not_told_as_running(end: tuple[Message, Message], later: bool) -> None:
     begun = ran("exec_command", RUNS, cmd="npm run dev")
     text = told(user("Go."), *begun, later=end) if later else told(user("Go."), *begun, *end)
-    assert "still running" not in text
+    assert "running when last seen" not in text
 
 
 def test_a_small_layer_names_all_that_runs() -> None:

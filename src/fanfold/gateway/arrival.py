@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from fanfold.core.view import View
 from fanfold.outputs.filters import clip_within
-from fanfold.outputs.filters.clip import SIZE, Clip
+from fanfold.outputs.filters.clip import SIZE, SMALLEST, Clip
 from fanfold.strategies.framing import framing
 
 _BYTES = 4
@@ -41,9 +41,9 @@ class ArrivalClip:
         """The share of the room for outputs that arrive together."""
         return self._clip.together if self._clip is not None else 0.0
 
-    def within(self, tokens: float, density: float) -> Clip:
-        """What clips an output to so many tokens."""
-        return (self._clip or Clip()).within(tokens, density)
+    def within(self, tokens: float, density: float, *, least: int = SMALLEST) -> Clip:
+        """What clips an output to so many tokens, and to no fewer bytes than `least`."""
+        return (self._clip or Clip()).within(tokens, density, least=least)
 
     def fit(self, view: View, room: int) -> None:
         """Clip what takes more than about a fifth of what instructions and tools leave of the room.

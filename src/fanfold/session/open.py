@@ -282,6 +282,12 @@ def _seconds(clock: Callable[[], float]) -> Callable[[], float]:
     return clock if clock is time.time else seconds
 
 
+def _filters(choice: Choice, strategies: Sequence[Strategy]) -> tuple[Filter, ...]:
+    """What shapes outputs where nothing else was said: whoever wants requests to be cheap sees less of long ones."""
+    thrift = max([one.thrift for one in strategies if isinstance(one, Auto)], default=0.0)
+    return binary(), clip_within(choice.budget.limit, thrift=thrift)
+
+
 def _terms(name: str, tenant: Tenant, options: Options, once: bool, choice: Choice, told: Opened) -> Terms:
     asked = model_to_ask(options.summarizer, choice.model, choice.dialect, awaited=True)
     strategies = choice.strategies
@@ -306,7 +312,7 @@ def _terms(name: str, tenant: Tenant, options: Options, once: bool, choice: Choi
         summarizer_window=options.summarizer_window or window_of(asked),
         one_model=is_one_model(asked),
         on_moved=options.on_moved,
-        filters=(binary(), clip_within(choice.budget.limit)) if choice.filters is None else choice.filters,
+        filters=_filters(choice, strategies) if choice.filters is None else choice.filters,
         recall=choice.recall,
         defer=choice.defer,
         volatile=options.volatile,

@@ -7,7 +7,8 @@ to the level at which all of them together take their share of the room. What is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeGuard
 
 from fanfold.core.edit import RECALL, Decision, Elide
@@ -19,7 +20,7 @@ from fanfold.outputs.filters.clip import Clip
 from fanfold.outputs.filters.filter import Filter, apply_filters, is_shortening
 from fanfold.session.state import State
 from fanfold.strategies.elide import Seen, outputs_in
-from fanfold.strategies.framing import framing
+from fanfold.strategies.framing import framing, is_crowded
 from fanfold.text.cutting import bytes_of, even_level
 
 _FILLED = 0.75
@@ -27,6 +28,9 @@ _FILLED = 0.75
 full is reduced after the next reply, and then most of what was read is gone."""
 _LITTLE, _PART = 4_096, 8
 """Bytes that always fit, and the part of the room, in tokens, that so many bytes never exceed."""
+_CROWDED, _LEAST = 0.4, 2_048
+"""Where the frame takes most of the room, outputs share this part of what it leaves, and none is cut below so many
+bytes: if they took more, a hand-over would have no room to tell what they push out."""
 
 
 class EvenClip(Protocol):
@@ -36,8 +40,8 @@ class EvenClip(Protocol):
     def together(self) -> float:
         """The share of the room; 0: none is clipped for the sake of others."""
 
-    def within(self, tokens: float, density: float) -> Clip:
-        """What clips an output to so many tokens."""
+    def within(self, tokens: float, density: float, *, least: int = ...) -> Clip:
+        """What clips an output to so many tokens, and to no fewer bytes than `least`."""
 
 
 def share_room(state: State) -> None:
@@ -51,18 +55,20 @@ def share_room(state: State) -> None:
     view = state.view()
     found = _arrived(state, view)
     counts = [state.terms.meter.text(one.part.text) for one in found]
-    level = even_level(counts, _share(clip, view, found, room))
+    crowded = is_crowded(state.limits(), framing(view))
+    level = even_level(counts, _share(_CROWDED if crowded else clip.together, view, found, room))
+    within = partial(clip.within, level, least=_LEAST) if crowded else partial(clip.within, level)
     longer = [(one, count) for one, count in zip(found, counts, strict=True) if count > level]
-    edits = [edit for one, count in longer if (edit := _clipped(state, one, count, clip, level)) is not None]
+    edits = [edit for one, count in longer if (edit := _clipped(state, one, count, within)) is not None]
     if edits:
         state.write(Edited(tuple(_decisions(state, edits)), state.terms.clock()))
 
 
-def _share(clip: EvenClip, view: View, found: Sequence[Seen], room: int) -> float:
+def _share(together: float, view: View, found: Sequence[Seen], room: int) -> float:
     """The tokens for what arrived: its share of what the frame leaves, and what else is free for it."""
     arrived = {one.row.id: one.row.tokens for one in found}
     beside = view.tokens - sum(arrived.values())
-    return max(clip.together * max(0, room - framing(view)), _FILLED * room - beside)
+    return max(together * max(0, room - framing(view)), _FILLED * room - beside)
 
 
 def _shares(one: Filter) -> TypeGuard[EvenClip]:
@@ -91,14 +97,14 @@ def _arrived(state: State, view: View) -> list[Seen]:
     return [one for one in outputs_in(view, new) if one.tool not in RECALL]
 
 
-def _clipped(state: State, one: Seen, count: int, clip: EvenClip, level: float) -> Elide | None:
-    """What shows an output in so many tokens; None if that is no shorter."""
+def _clipped(state: State, one: Seen, count: int, within: Callable[[float], Clip]) -> Elide | None:
+    """What shows an output of so many tokens in fewer; None if that is no shorter."""
     address = f"{one.row.id}#{one.number}"
     whole, ref = one.row.whole.parts[one.number], state.log.addresses.get(address)
     if not isinstance(whole, Result) or ref is None:
         return None
-    within = clip.within(level, bytes_of(one.part.text) / count)
-    filters = [within if _shares(other) else other for other in state.filters if is_shortening(other)]
+    shorter = within(bytes_of(one.part.text) / count)
+    filters = [shorter if _shares(other) else other for other in state.filters if is_shortening(other)]
     found = apply_filters(whole.text, one.tool, _arguments(one.call), filters, ref)
     if found is None or found.text is None or state.terms.meter.text(found.text) >= count:
         return None

@@ -12,7 +12,7 @@ from fanfold.core.errors import BadSetting
 from fanfold.core.plan import Plan, Strategy, run
 from fanfold.core.view import View
 from fanfold.strategies.framing import framing, is_crowded
-from fanfold.strategies.handover.layers import digest, next_stretch
+from fanfold.strategies.handover.layers import LEAST, digest, next_stretch
 from fanfold.strategies.handover.tools import Tools, tools_with
 from fanfold.strategies.moment import boundary
 from fanfold.strategies.old_reads import shorten_reads
@@ -26,8 +26,14 @@ SMALLEST = 4_096
 _START = (0.85, 0.35)
 _END = (0.44, 0.12)
 """Shares of what the frame leaves: where a reduction starts, and where it ends; with no thrift, and with all of it."""
+_THRIFTY, _BRIEF = 0.5, 0.2
+"""With more thrift than this, hand-overs take less too; with all of it, their target is at least this share of what the
+frame leaves."""
 _LARGE, _LEAN = 36_000, 0.3
 """In a room larger than this the shares shrink, by this power: there, reading all again costs more than it brings."""
+_MIDDLE, _STILL = 16_000, 0.82
+"""From this room on they shrink already, by the same power, but to no less than this part: to read a sixth more in each
+request brings neither names nor anything of the trail of work."""
 _SMALL, _MORE = 18_000, 1.6
 """In a room smaller than this a reduction starts as late as it may; and where the frame takes most of the room, it
 stops so much earlier: there, what is told in brief is all that there is."""
@@ -68,7 +74,7 @@ def auto(
         drop_thinking(),
         shorten_reads(tools=tools),
         shorten_repeats(),
-        digest(refs=refs, tools=tools, story=story, model=model),
+        digest(refs=refs, tools=tools, story=story, model=model, least=_least(thrift)),
     )
     return Auto(thrift, steps, refs=refs, asks=bool(story), table=tools_with(tools))
 
@@ -97,7 +103,7 @@ class Auto(msgspec.Struct, frozen=True):
         goal = self._goal(view, budget)
         *shortening, last = self.steps
         # What a hand-over will take needs no shortening before: it is written from the log.
-        taken = () if is_enough(view, goal) else next_stretch(view, goal).rows
+        taken = () if is_enough(view, goal) else next_stretch(view, goal, least=_least(self.thrift)).rows
         for step in shortening:
             spared = view.sparing(taken) if taken else view
             after = yield from run(step, spared, goal)
@@ -155,6 +161,11 @@ class Auto(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(budget, target=max(2, budget.billed(min(target, budget.ceiling))))
 
 
+def _least(thrift: float) -> float:
+    """The share of what the frame leaves that is the least target of hand-overs."""
+    return LEAST - max(0.0, thrift / _THRIFTY - 1) * (LEAST - _BRIEF)
+
+
 def _may_go(view: View) -> int:
     """What could go: where most of a view is new, or told in brief already, an edit breaks more of the cache than it
     saves."""
@@ -165,6 +176,13 @@ def _at(shares: tuple[float, float], thrift: float, view: View, budget: Budget) 
     """Tokens of a view that takes a share of what the frame leaves."""
     free = max(0, budget.room - framing(view))
     share = shares[0] + (shares[1] - shares[0]) * thrift
-    if thrift and free > _LARGE:
-        share *= (_LARGE / free) ** _LEAN
-    return int(framing(view) + share * free)
+    return int(framing(view) + share * (_lean(free) if thrift else 1.0) * free)
+
+
+def _lean(free: int) -> float:
+    """What is left of the shares where the frame leaves so much room."""
+    if free <= _MIDDLE:
+        return 1.0
+    middle: float = max(_STILL, (_MIDDLE / free) ** _LEAN)
+    large: float = (_LARGE / free) ** _LEAN if free > _LARGE else 1.0
+    return min(middle, large)

@@ -66,6 +66,15 @@ def short(text: str, most: int) -> str:
     return line if len(line) <= most else line[: cut(line, max(0, most - 1))] + "…"
 
 
+def both_ends(text: str, most: int, end: int) -> str:
+    """A text on one line of which the middle is cut: so many characters of its `end` tell it from others."""
+    line = " ".join(text[: most * 4].split())
+    if len(line) <= most and len(text) <= most * 4:
+        return line
+    tail = " ".join(text[-end * 4 :].split())
+    return f"{line[: cut(line, most - end - 1)]}…{tail[cut_after(tail, len(tail) - end) :]}"
+
+
 def fitting(lines: Iterable[_One], room: float, measure: Callable[[_One], float]) -> list[_One]:
     """The first lines, or whatever else takes up room, that fit."""
     chosen = []

@@ -22,12 +22,13 @@ LINE = 2_000
 SIZE = 50 * 1024
 _NOTE = 400
 """Bytes kept free for the note at the end."""
-_SMALLEST, _BYTES, _FIFTH = 4_096, 4, 5
+SMALLEST, _BYTES, _FIFTH = 4_096, 4, 5
 """No output is clipped below so many bytes; bytes of a token; the share of the window for one output."""
 _TOGETHER = 0.6
 """The share of the room for outputs that arrive together, whatever stands beside them."""
-_PARALLEL = 16
-"""The part of its share in which an output among others lists names."""
+_PARALLEL, _THRIFTY, _LEAST = 16, 0.5, 1 / 16
+"""The part of its share in which an output among others lists names; above so much thrift less is shown of a long
+output, with all of it this share of the limit."""
 _NAMES, _MOST_NAMES = 32, 1_000
 """The part of the window, and the most tokens, that names from what is not shown may take."""
 _CUT = " [… line cut]"
@@ -58,14 +59,20 @@ def clip(
     return Clip(line=line, size=size, keep=keep, shown=shown, unit=unit, sparing=spared, names=names)
 
 
-def clip_within(room: int) -> Clip:
+def clip_within(room: int, *, thrift: float = 0.0) -> Clip:
     """The clip for a window with so much room.
 
-    Of an output of more than a fifth of it, at four bytes a token, as much is shown as that. Outputs that arrive
-    together share three fifths of it.
+    Of an output of more than a fifth of it, at four bytes a token, as much is shown as that; where requests are to be
+    cheap, with a `thrift` of more than a half, down to a sixteenth of it. Outputs that arrive together share three
+    fifths of the room.
     """
-    size = min(SIZE, max(_SMALLEST, room * _BYTES // _FIFTH))
-    return replace(clip(size=size, names=min(_MOST_NAMES, room // _NAMES)), together=_TOGETHER)
+    size = min(SIZE, max(SMALLEST, room * _BYTES // _FIFTH))
+    shown = (
+        max(3 * _NOTE, int(size * _LEAST ** (thrift / _THRIFTY - 1)))
+        if thrift > _THRIFTY and size < SIZE
+        else None
+    )
+    return replace(clip(size=size, shown=shown, names=min(_MOST_NAMES, room // _NAMES)), together=_TOGETHER)
 
 
 class Clip(msgspec.Struct, frozen=True):
@@ -104,10 +111,11 @@ class Clip(msgspec.Struct, frozen=True):
         if self.keep not in get_args(Keep) or self.unit not in get_args(Unit):
             raise BadSetting('clip keeps "head" or "both", and counts "bytes" or "characters".')
 
-    def within(self, tokens: float, density: float) -> Clip:
-        """The same for an output that may take so many tokens, where a token has `density` bytes."""
+    def within(self, tokens: float, density: float, *, least: int = SMALLEST) -> Clip:
+        """The same for an output that may take so many tokens, where a token has `density` bytes, and no fewer bytes
+        than `least`."""
         names = min(self.names, int(tokens / _PARALLEL))
-        size = max(_SMALLEST, int((tokens - names) * density))
+        size = max(least, int((tokens - names) * density))
         return replace(self, size=min(self.size, size), shown=None, names=names)
 
     def __call__(self, text: str, tool: str, arguments: Mapping[str, Any]) -> str | None:

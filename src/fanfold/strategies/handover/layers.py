@@ -36,8 +36,9 @@ from fanfold.strategies.shortening import shortened_arguments
 from fanfold.text.identifiers import identifiers
 from fanfold.text.patterns import pattern
 
-MEMORY = 0.58
-"""The share of the target that all layers may take together."""
+MEMORY, LEAST = 0.58, 1 / 3
+"""The share of the target that all layers may take together, and of what the frame leaves that counts as the target
+where it is lower."""
 MOST, _PIECES, _ANEW = 8, 8, 0.7
 """So many layers may stand; where less than the eighth part of their room is left, all are written anew in so much of
 it."""
@@ -46,7 +47,7 @@ _LITTLE = 18_000
 _MORE = (1.14, 1.45, 1.0)
 """In a crowded room, in a small one and in others, layers may take so much more: there, what is told in brief is most
 of what there is."""
-_NAMES, _OUTPUTS = (0.5, 0.33, 0.4), (0.1, 0.16, 0.14)
+_NAMES, _OUTPUTS = (0.42, 0.33, 0.4), (0.22, 0.16, 0.14)
 """What names and lines about outputs take of a layer: in a crowded room, where few outputs can stay, in a small one and
 in others."""
 _CONSIDERED = 8
@@ -84,6 +85,7 @@ def digest(
     refs: bool | None = None,
     tools: Mapping[str, str] | None = None,
     memory: float = MEMORY,
+    least: float = LEAST,
     layered: bool = True,
     story: bool | str = False,
     model: str | None = None,
@@ -93,8 +95,8 @@ def digest(
     No model is asked, unless there is to be a `story`: then a model tells why things were done, what was found and
     what comes next, asked with our prompt or with yours; all else is from the log as before. `model` is the name of
     another model than the session's own for this. `tools` are names of tools of your own, each with its kind
-    (`"run_sql": "shell"`); `memory` is the share of the target that hand-overs may take together. Unless it is
-    `layered`, earlier ones are written anew.
+    (`"run_sql": "shell"`). Hand-overs may take the share `memory` of the target, or of `least` of what the frame
+    leaves. Unless it is `layered`, earlier ones are written anew.
     """
     table = tools_with(tools)
     wanted = story if isinstance(story, str) and story else prompt("story") if story else ""
@@ -106,7 +108,7 @@ def digest(
         past = past_of(view, table)
         # In plain talk a later word may change an earlier one, and what matters is ranked over all of it.
         layers = written(view) if layered and not hidden and not past.plain else []
-        but, most = _spared(view, budget, kept, layers, memory, plain=past.plain)
+        but, most = _spared(view, budget, kept, layers, (memory, least), plain=past.plain)
         old, outlined, room = _stretch(view, budget, but, most, past)
         if outlined is None:
             return
@@ -130,12 +132,12 @@ def digest(
     return digest
 
 
-def next_stretch(view: View, budget: Budget) -> Span:
+def next_stretch(view: View, budget: Budget, *, least: float = LEAST) -> Span:
     """The rows that the next hand-over will take in any case, where others stand before it already."""
     layers = [] if _forgetful(view) else written(view)
     if not layers:
         return Span()
-    but, most = _spared(view, budget, _first(view, budget), layers, MEMORY, plain=False)
+    but, most = _spared(view, budget, _first(view, budget), layers, (MEMORY, least), plain=False)
     return view.oldest(leaving=budget.goal - most // _PIECES, but=but)
 
 
@@ -182,11 +184,11 @@ def _forgetful(view: View) -> list[Row]:
     return [row for row in view.rows if row.kind in ("fold", "drop") and row.asked and _forgets(row, view)]
 
 
-def _least(room: int, *, plain: bool) -> int:
+def _least(room: int, least: float, *, plain: bool) -> int:
     """What may be filled, however low the target is: in a small window, most of it in plain talk."""
     if plain:
         return 3 * room // 5 if room <= _SMALL else room // 10
-    return room // 3
+    return int(least * room)
 
 
 def _share(most: int, layers: Sequence[Row], *, plain: bool) -> int:
@@ -197,11 +199,18 @@ def _share(most: int, layers: Sequence[Row], *, plain: bool) -> int:
 
 
 def _spared(
-    view: View, budget: Budget, kept: Sequence[Row], layers: Sequence[Row], memory: float, *, plain: bool
+    view: View,
+    budget: Budget,
+    kept: Sequence[Row],
+    layers: Sequence[Row],
+    shares: tuple[float, float],
+    *,
+    plain: bool,
 ) -> tuple[list[Row], int]:
     """The rows that stay, and the room of the next hand-over: another layer behind those that stand, or one in the
     place of all of them."""
-    free, least = budget.goal - framing(view), _least(budget.room - framing(view), plain=plain)
+    memory, least = shares
+    free, least = budget.goal - framing(view), _least(budget.room - framing(view), least, plain=plain)
     tier = 2 if plain else _tier(view, budget)
     share = max(memory, _SPEECH) if plain else memory
     most = int(share * max(0, _MORE[tier] * free, min(_MORE[0], _MORE[tier]) * least))

@@ -35,6 +35,9 @@ _GUESSED = pattern(
     r"^(?:[a-z]{1,6}[-_]\d{1,3}|[a-zA-Z]-[a-zA-Z].{0,8}|\d{1,4}-\d{1,4}|[a-z]{1,8}\d?-\d{1,2}(?:[-.]\d{1,2})?|"
     r"\d{4}-\d\d-\d\dT?[\d:.-]*Z?|u00[0-9a-f]{2}.*|\d+[-_][a-z]{1,7}|x86[-_]64|(?:0x)?0+|"
     r"(?P<one>\d)(?P=one)+|b/[^\n]*+|v?\d{1,2}(?:[-_]\d{1,2}){1,2}|"
+    # Colours of a style sheet, and what the path of a drawing is made of.
+    r"(?:text|bg|border|ring|fill|stroke|from|via|to|divide|outline|shadow|accent)-[a-z]{3,9}-\d{2,3}|"
+    r"(?=[^\n]*-)(?=[^\n]*[A-Za-z])\d{1,3}+(?:-?[mlhvcsqtazMLHVCSQTAZ]{1,2}+-?\d{0,3}+|-\d{1,3}+){1,9}+|"
     # Short numbers, files without a folder, and paths of few pieces.
     r"\d{1,6}|[^/\n@.]*+\.[^/\n@]*+|/[^/\n]*+(?:/[^/\n]*+)?|[~.][^/\n]*+(?:/[^/\n]*+){1,2}|[^/~.\n][^/\n]*+/[^/\n]*+)$",
     re.MULTILINE,
@@ -49,6 +52,10 @@ _KEPT = 10_000
 _HASH = pattern(r"[0-9a-f]{32,64}")
 _HASHED = 32
 _DOUBT = 1.5
+_PLACE = pattern(
+    r"(.*[^/]/[^/]*\.[A-Za-z]\w{0,5}):\d{1,6}(?::\d{1,6})?|(.*\.[A-Za-z]\w{0,5}):\d{1,6}:\d{1,6}"
+)
+"""A place in a file, as compilers and stacks name it."""
 _INNER = ("/.git/", "node_modules/", "site-packages/")
 """Folders in which nobody works."""
 
@@ -257,7 +264,15 @@ def names_shown(rows: Iterable[Row], view: View, but: Set[str] = frozenset()) ->
 
 
 def _names(text: str) -> Mapping[str, int]:
-    return identifiers_counted(ANSI.sub("", text) if "\x1b" in text else text)
+    found = identifiers_counted(ANSI.sub("", text) if "\x1b" in text else text)
+    if not any(":" in name for name in found):
+        return found
+    names: dict[str, int] = {}
+    for name, times in found.items():
+        place = _PLACE.fullmatch(name) if ":" in name else None
+        file = (place[1] or place[2]) if place else name
+        names[file] = names.get(file, 0) + times
+    return names
 
 
 def chosen(names: Iterator[str], tokens: float) -> list[str]:

@@ -16,7 +16,7 @@ from fanfold.strategies.handover.echo import Echoes
 from fanfold.strategies.handover.facts import Asked, DoneCall, Item, Said
 from fanfold.strategies.handover.tongue import Tongue, cite
 from fanfold.strategies.handover.tools import FileEdit
-from fanfold.text.cutting import short
+from fanfold.text.cutting import both_ends, short
 from fanfold.text.patterns import pattern
 
 _STATES = {
@@ -47,10 +47,17 @@ _TOGETHER = 16
 """Steps that are told in one line at most."""
 _WORTH = 400
 """Characters of an output that is worth a line of its own."""
-_SLIGHT, _CALLED = 60, 24
-"""Characters of an output that has a reference at least, and of what was called."""
-_COMMAND, _BRIEF = 150, 78
-"""Characters of a command, and of one that is old."""
+_SLIGHT, _CALLED, _LABEL = 60, 24, 48
+"""Characters of an output that has a reference at least, of what was called, and of a label."""
+_COMMAND, _BRIEF, _END = 150, 84, 20
+"""Characters of a command, of one that is old, and of its end: what commands differ in stands there."""
+_BEFORE = pattern(
+    r"(?:cd (?:\"[^\"]*\"|\S+) *(?:&&|;) *|export +|"
+    r"[A-Za-z_]\w*=(?:'[^']*'|\"[^\"]*\"|[^\s$`'\"();&|]*) +(?:&& *)?)+"
+)
+"""What stands before a command proper: the folder that it runs in, and variables."""
+_FIXES = pattern(r":fix\b| --(?:fix|write)\b")
+"""A lint that also fixes what it finds is the same check."""
 
 
 Forms = tuple[str, str]
@@ -363,8 +370,11 @@ def _command(step: DoneCall, story: Story, times: int) -> Forms:
     told = told or (" ".join(step.answer.split()) if step.answer and step.ended.ok is not False else "")
     how = "" if step.ended.ok and not step.ended.check else _how(step, story.tongue)
     how, ref = (f" {times}×" if times > 1 else "") + how, story.ref(step)
-    full = f"$ {short(command, _COMMAND)}{how}{f': {cite(short(told, 100))}' if told else ''}{ref}"
-    return f"$ {short(command, _BRIEF)}{how}{counted}{ref}", full
+    brief, full = both_ends(command, _BRIEF, _END), both_ends(command, _COMMAND, 2 * _END)
+    return (
+        f"$ {brief}{how}{counted}{ref}",
+        f"$ {full}{how}{f': {cite(short(told, 100))}' if told else ''}{ref}",
+    )
 
 
 def _how(step: DoneCall, tongue: Tongue) -> str:
@@ -382,15 +392,14 @@ def checks(story: Story) -> Iterator[Line]:
     newest: dict[str, DoneCall] = {}
     for step in story.steps:
         if step.ended.check:
-            newest.pop(step.ended.check, None)
-            newest[step.ended.check] = step
-    again = {step.ended.check for step in story.later_steps}
+            newest.pop(_key(step), None)
+            newest[_key(step)] = step
+    again = {_key(step) for step in story.later_steps if step.ended.check}
     for check, step in newest.items():
         if check not in again and (step.ended.line or step.ended.ok is not None):
             line = f": {cite(step.ended.line)}" if step.ended.line else ""
-            ran = short(
-                " ".join(step.use.subject.split()), _BRIEF
-            )  # with its pipes: they may hide how it ended
+            # With its pipes: they may hide how it ended.
+            ran = both_ends(" ".join(step.use.subject.split()), _BRIEF, _END)
             told = f"{ran}{_how(step, story.tongue)}{line}{story.ref(step)}"
             yield Line(told, "", (step.source,), origin=_origin(step))
 
@@ -423,7 +432,7 @@ def _verb(step: DoneCall) -> str:
 def _key(step: DoneCall) -> str:
     """By which a later step is told to be another try of the same."""
     if step.ended.check:
-        return step.ended.check
+        return _FIXES.sub("", step.ended.check)
     if step.use.kind == "shell":
         return " ".join(step.use.subject.split()[:3])
     return f"{step.use.kind} {step.use.changes[0].path if step.use.changes else step.use.subject}"
@@ -483,7 +492,8 @@ def outputs(story: Story, told: str) -> Iterator[Line]:
     known = _contents(story)
     files = [(path, step) for path, step in known.items() if step in untold]
     shown = {step.address for _, step in files}
-    rest = sorted((step for step in untold if step.address not in shown), key=lambda step: step.size)
+    worth = (step for step in untold if step.address not in shown and not _is_edit(step))
+    rest = sorted(worth, key=lambda step: step.size)
     labels = [_label(step, story) for step in rest]
     counts, seen = Counter(labels), Counter[str]()
     for step, label in zip(rest, labels, strict=True):
@@ -519,16 +529,27 @@ def _read(step: DoneCall) -> str:
 
 
 def other_outputs(story: Story, told: str) -> Iterator[Line]:
-    """What is left of the outputs: nothing but references, by what was called."""
+    """What is left of the outputs: nothing but references, by what was called; the largest last, as most was in them,
+    and answers to edits first."""
     groups: dict[str, list[DoneCall]] = {}
-    for step in _untold(story, told, _SLIGHT):
-        called = next(iter(step.use.subject.split()), "") if step.use.kind == "shell" else ""
+    for step in sorted(_untold(story, told, _SLIGHT), key=_worth):
+        called = next(iter(_proper(step.use.subject).split()), "") if step.use.kind == "shell" else ""
         groups.setdefault(short(f"{_verb(step)}{called}".strip(), _CALLED), []).append(step)
-    for called, steps in groups.items():
-        for at in range(0, len(steps), _TOGETHER):
-            some = steps[at : at + _TOGETHER]
-            refs = ", ".join(story.refs[step.address] for step in some)
-            yield Line(f"{called} ({refs})", "", tuple(step.entry for step in some))
+    places = {step.address: at for at, step in enumerate(story.steps)}
+    lines = [
+        (called, steps[max(0, end - _TOGETHER) : end])
+        for called, steps in groups.items()
+        for end in range(len(steps), 0, -_TOGETHER)
+    ]
+    for called, steps in sorted(lines, key=lambda line: _worth(line[1][-1])):
+        some = sorted(steps, key=lambda step: places[step.address])
+        refs = ", ".join(story.refs[step.address] for step in some)
+        yield Line(f"{called} ({refs})", "", tuple(step.entry for step in some))
+
+
+def _worth(step: DoneCall) -> tuple[bool, int]:
+    """By which outputs are looked up: an answer to an edit hardly ever, a large one rather than a small one."""
+    return not _is_edit(step), step.size
 
 
 def _untold(story: Story, told: str, least: int) -> list[DoneCall]:
@@ -539,8 +560,19 @@ def _untold(story: Story, told: str, least: int) -> list[DoneCall]:
 
 
 def _label(step: DoneCall, story: Story) -> str:
-    subject = _paths(" ".join(step.use.subject[:300].split()), story)
-    return short(f"{_verb(step)}{subject.rsplit('/', 2)[-1] if step.use.kind == 'read' else subject}", 44)
+    subject = step.use.subject.rsplit("/", 2)[-1] if step.use.kind == "read" else step.use.subject
+    told = _paths(" ".join(_proper(subject[:600]).split()), story)
+    return both_ends(f"{_verb(step)}{told}", _LABEL, _LABEL // 2)
+
+
+def _proper(command: str) -> str:
+    """A command without the folder that it runs in, and without variables."""
+    return command[before.end() :] if (before := _BEFORE.match(command)) else command
+
+
+def _is_edit(step: DoneCall) -> bool:
+    """Whether an output is the answer to a change that went well: what was changed stands in the call."""
+    return bool(step.use.changes) and step.use.kind != "shell" and step.ended.ok is not False
 
 
 Section = Callable[[Story], Iterator[Line]]

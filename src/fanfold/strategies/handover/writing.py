@@ -48,8 +48,8 @@ _TOLD = 0.5
 """What a model's story may take, as a share of the room for lists; most of it comes on top."""
 _SMALL = 600
 """Tokens of a hand-over that is too small for an opening."""
-_OTHERS = 3
-"""This part of the room for outputs is kept for references alone."""
+_OTHERS, _FEW = 3, 300
+"""This part of the room for outputs is kept for references alone; tokens of a room that is small."""
 _PASSING, _LETTERS = 0.5, 3
 """What lines that say little may take of the share of their section, where others want it; letters of a token."""
 _LINE = 2
@@ -129,12 +129,19 @@ class Outline(msgspec.Struct, frozen=True, dict=True):
         """The sections as they are written down, whatever names and outputs stand behind them."""
         return list(_lines(self.sections, self.story))
 
+    def _apart(self, room: int) -> int:
+        """What of the room for outputs is kept for references alone: where it is small, what all of them take."""
+        if room >= _FEW:
+            return room // _OTHERS
+        lines = sections.other_outputs(self.story, self._words)
+        return min(room, max(room // _OTHERS, sum(self.measure(line.text) + _LINE for line in lines)))
+
     def _add_outputs(self, more: list[tuple[str, list[Line]]], room: int) -> None:
         """Put in what outputs there are: what each was as far as there is room, of the others the references alone."""
         if room <= 0:
             return
         listed: list[tuple[str, list[Line]]] = []
-        heading, apart = self.story.tongue.outputs, room // _OTHERS
+        heading, apart = self.story.tongue.outputs, self._apart(room)
         lines = list(sections.outputs(self.story, self._words))
         taken = _add(listed, heading, lines, room - apart, self.measure)
         named = "\n".join([self._words, *(line.text for _, lines in (*more, *listed) for line in lines)])
