@@ -32,8 +32,8 @@ frame leaves."""
 _LARGE, _LEAN = 36_000, 0.3
 """In a room larger than this the shares shrink, by this power: there, reading all again costs more than it brings."""
 _MIDDLE, _STILL = 16_000, 0.82
-"""From this room on they shrink already, by the same power, but to no less than this part: to read a sixth more in each
-request brings neither names nor anything of the trail of work."""
+"""From this room on they shrink already, by the same power, but to no less than this part: to read that much more in
+each request brings no names, and next to nothing of the trail of work."""
 _SMALL, _MORE = 18_000, 1.6
 """In a room smaller than this a reduction starts as late as it may; and where the frame takes most of the room, it
 stops so much earlier: there, what is told in brief is all that there is."""
