@@ -93,10 +93,9 @@ def digest(
     """Fold the oldest stretch into a hand-over: task, rules, plan, files, done, checks, failures, findings, names.
 
     No model is asked, unless there is to be a `story`: then a model tells why things were done, what was found and
-    what comes next, asked with our prompt or with yours; all else is from the log as before. `model` is the name of
-    another model than the session's own for this. `tools` are names of tools of your own, each with its kind
-    (`"run_sql": "shell"`). Hand-overs may take the share `memory` of the target, or of `least` of what the frame
-    leaves. Unless it is `layered`, earlier ones are written anew.
+    what comes next, asked with our prompt or with yours. `model` is the name of another model than the session's own
+    for this. `tools` are names of tools of your own, each with its kind (`"run_sql": "shell"`). Hand-overs may take the
+    share `memory` of the target, or of `least` of what the frame leaves; unless `layered`, they are written anew.
     """
     table = tools_with(tools)
     wanted = story if isinstance(story, str) and story else prompt("story") if story else ""
