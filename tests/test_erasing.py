@@ -14,6 +14,7 @@ from fanfold import Call, Decision, Fold, Memory, Message, Note, Repair, Result,
 from fanfold.core.message import assistant, user
 from fanfold.core.record import Edited
 from fanfold.stores.erasures import erasures_file, read_lines
+from fanfold.stores.store import Batch, Stored
 from fanfold.strategies import extract, updated
 from fanfold.testing import FakeModel, replied, said
 
@@ -220,3 +221,24 @@ def test_a_session_with_half_a_character_in_its_name_is_erased_and_known_to_gate
         chat.erase(entry, "a secret")
         assert chat.view().rows[0].messages[0].text == STUB
     assert read_lines(erasures_file(file)) == {("default", "run-\ud83d")}
+
+
+def test_what_others_erase_while_a_fork_is_made_is_not_in_the_fork() -> None:
+    class Meanwhile(Memory):
+        """Somebody else erases the message just before the fork is written."""
+
+        def append(self, tenant: str, session: str, batch: Batch, *, expect: int | None) -> Stored:
+            if session == "fork" and not erased:
+                erased.append(entry)
+                other.erase(entry, "a secret")
+            return super().append(tenant, session, batch, expect=expect)
+
+    store, erased = Meanwhile(), list[str]()
+    chat, other = (opened(3_000, name=name, store=store) for name in ("run", "other"))
+    entry = chat.say(SECRET).id
+    assert other.say(SECRET).id == entry
+    chat.add(says("Noted. " * 20))
+    chat.fold(tuple(row.id for row in chat.view().rows), SECRET)
+    fork = chat.fork("fork")
+    assert erased
+    assert not is_left(fork)

@@ -11,6 +11,7 @@ import fanfold
 from fanfold import Budget, DoesNotFit, Fold, Session, View, ask
 from fanfold.core.message import assistant
 from fanfold.core.plan import Plan
+from fanfold.strategies.fallbacks import drop_seen
 from fanfold.testing.generators import conversations
 from laws.world import World
 
@@ -229,3 +230,16 @@ def test_a_paid_reduction_that_frees_little_is_not_tried_again_before_the_window
         chat.request(max_tokens=800)
         chat.add(assistant("An answer. ".ljust(400, "y")))
     assert model.asked == 1
+
+
+def test_where_even_the_first_request_has_to_go_it_is_quoted_as_far_as_there_is_room() -> None:
+    chat = fanfold.open(
+        "run", window=10_000, meter="characters/4", strategy=lambda view, budget: [], fallback=(drop_seen,)
+    )
+    chat.say("Repair the roof of the red house. ".ljust(3_600, "x"))
+    chat.add(assistant("On it. ".ljust(2_000, "y")))
+    chat.say("The newest word. ".ljust(33_000, "z"))
+    shown = [message["content"] for message in chat.request(max_tokens=1_000)["messages"]]
+    assert "Repair the roof of the red house." in shown[0]
+    assert shown[-1].startswith("The newest word.")
+    assert not any("xxx" * 1_000 in text for text in shown), "it is quoted, not shown"
