@@ -56,7 +56,10 @@ _COMMON = "gpt-5.2"
 """A model with the vocabulary by which OpenAI's and Anthropic's are counted; others are read when one comes."""
 _PAUSE = 5.0
 """Seconds until a store is tried again that could not be opened."""
-_KEPT_NAMES = 10_000
+_KEPT_NAMES = 2_000
+"""Of so many sessions it is kept what only saves time: a store tells it again."""
+_KEPT_KNOWN = 10_000
+"""Of so many it is known that they were served here, which matters while the store is down."""
 _KEPT_ROUNDS = 200
 _SMALL = 2
 """A request of fewer bytes than this for each token of its window is surely inside it."""
@@ -428,7 +431,7 @@ class Conversations:
         before, most = self._wholes.get(key, (0, 0))
         sent += before if more else 0
         tokens = max(tokens, most) if sent >= before else tokens
-        _keep(self._wholes, key, (sent, tokens))
+        _keep(self._wholes, key, (sent, tokens), _KEPT_KNOWN)
         return tokens
 
     def answer(self, managed: Managed, reply: Reply, *, enough: bool = False) -> None:
@@ -508,11 +511,11 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-def _keep(kept: OrderedDict[K, V], key: K, value: V) -> None:
+def _keep(kept: OrderedDict[K, V], key: K, value: V, most: int = _KEPT_NAMES) -> None:
     """Keep something, and forget what was not used for longest."""
     kept[key] = value
     kept.move_to_end(key)
-    while len(kept) > _KEPT_NAMES:
+    while len(kept) > most:
         kept.popitem(last=False)
 
 
