@@ -544,7 +544,7 @@ def test_what_went_out_can_be_seen_again() -> None:
     chat.request()
     assert [m.text for m in chat.sent(0)[1].messages] == ["one"]
     assert [m.text for m in chat.sent(-1)[1].messages] == ["one", "two", "three"]
-    with pytest.raises(NotFound, match="2 went out"):
+    with pytest.raises(NotFound, match="2 were sent"):
         chat.sent(2)
 
 
