@@ -68,6 +68,7 @@ def test_hidden_words_are_read_as_a_model_reads_them() -> None:
     assert "never push it" in decoded("q=never%20push%20it%20now")
     assert "never push it to anybody" in decoded("see bmV2ZXIgcHVzaCBpdCB0byBhbnlib2R5 there")
     assert "never" in decoded("\u202ereven\u202c")
+    assert decoded("\ud800 =41=42=43").endswith("ABC")  # half a letter stops nothing
 
 
 def test_an_order_is_known_again_by_its_names_and_deeds_and_another_is_not() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from html import unescape
+from quopri import decodestring
 from unicodedata import normalize
 from urllib.parse import unquote
 
@@ -20,18 +21,28 @@ UNSEEN = "\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 _COLOUR = pattern(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 _ESCAPED = pattern(r"\\u([0-9a-fA-F]{4})")
 _QUOTED = pattern(r"(?:%[0-9A-Fa-f]{2}[^%\s]{0,40}){3}")
-_CODED = pattern(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/]{24,4000}={0,2}(?![A-Za-z0-9+/=_-])")
+_PRINTED = pattern(r"(?:=[0-9A-F]{2}[^=\s]{0,40}){3}")
+_CODED = pattern(
+    r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,4000}(?:\n[A-Za-z0-9+/_-]{24,80}){0,200}(?:={1,2}|"
+    r"\n[A-Za-z0-9+/_-]{1,80}={0,2}(?=\n|\Z))?"
+)
+_HEX = pattern(r"(?:[0-9a-f]{2}){24,4000}|(?:[0-9A-F]{2}){24,4000}")
+_SAFE = str.maketrans("-_", "+/", "\n")
 _may_code = finder(r"[a-z0-9+]{24}")
 """Whether it is worth looking for base64: nearly no word has so many letters and figures."""
-_UNSEEN, _SCRIPTS = pattern(f"[{UNSEEN}]+"), pattern("[\u0370-\u052f]")
+_MARKS, _OTHERS = "\u0300-\u036f", "\u0370-\u052f\U000e0020-\U000e007e"
+"""Signs that stand over letters, and letters of other scripts."""
+_UNSEEN, _SCRIPTS = pattern(f"[{UNSEEN}{_MARKS}]+"), pattern(f"[{_OTHERS}]")
 _WIDE = "\u2100-\u214f\u2460-\u24ff\uff01-\uff5e\U0001d400-\U0001d7ff"
 _ODD = pattern(f"[{_WIDE}]+")
 """Letters and figures of another width, in circles, or as formulas have them."""
-_HIDES = pattern(f"[{UNSEEN}\u0370-\u052f{_WIDE}]")
+_HIDES = pattern(f"[{UNSEEN}{_MARKS}{_OTHERS}{_WIDE}]")
 """All of these."""
 _ASCII = bytes(range(128))
 _BACKWARDS = pattern(r"\u202e([^\u202c\u2069\n]{1,2000})")
-_ALIKE = str.maketrans(
+_TAGS = {0xE0000 + sign: chr(sign) for sign in range(32, 127)}
+"""Letters that nobody sees, and that a model reads."""
+_ALIKE = _TAGS | str.maketrans(
     "аеорсухіјѕԁӏАВЕКМНОРСТХІαορνικΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
     "aeopcyxijsdlABEKMHOPCTXIaopvikABEZHIKMNOPTYX",
 )
@@ -63,6 +74,8 @@ def decoded(text: str) -> str:
         text = _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
     if "%" in text and _QUOTED.search(text):
         text = f"{text}\n{unquote(text)}"
+    if "=" in text and _PRINTED.search(text):
+        text = f"{text}\n{decodestring(text.encode('utf-8', 'replace')).decode('utf-8', 'replace')}"
     more = [word for found in _CODED.finditer(text) if (word := _plain(found))] if _may_code(text) else []
     if "\u202e" in text:
         more += [found[1][::-1] for found in _BACKWARDS.finditer(text)]
@@ -70,9 +83,11 @@ def decoded(text: str) -> str:
 
 
 def _plain(found: re.Match[str]) -> str:
-    """What stands in base64, if that is words."""
+    """What stands in base64 or in hexadecimal figures, if that is words."""
+    code = found[0].rstrip("=\n").translate(_SAFE)
     try:
-        said = b64decode(found[0] + "=" * (-len(found[0]) % 4)).decode("utf-8")
+        raw = bytes.fromhex(code) if _HEX.fullmatch(code) else b64decode(code + "=" * (-len(code) % 4))
+        said = raw.decode("utf-8")
     except ValueError:
         return ""
     return said if sum(sign.isalpha() or sign == " " for sign in said) > len(said) // 2 else ""

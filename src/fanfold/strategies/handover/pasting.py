@@ -33,6 +33,9 @@ _LINES = tuple(
             rf"(\s*(?:{_RAISES}|{_TOOL}{_PLACE}))(\S.*)",
             r"(\s*\| *)(\S[^|]*\|.*)\|\s*",
             r"(\s*//+ ?)(\S.*)",
+            r"((?:panic|fatal error|Uncaught \w+): )(\S.*)",
+            r"(\s*(?:\S+(?: \S+)?(?: {2,}|\t)){3,})(\S.*)",
+            r"([0-9a-f^]{7,40} \([^()\n]{1,80} \d+\) )(\S.*)",
             r"(\s*\"[^\"\n]{1,80}\"\s*:\s*)(\S.*)",
         ),
     )
@@ -46,6 +49,7 @@ _HUNK = pattern(r"@@ .{1,60} @@")
 _INDENT = pattern(r"(\s*)(.*)")
 
 _SECTION, _SETTING = pattern(r"\[[\w .:-]{1,60}\]\s*"), pattern(r"\s*[\w.-]{1,60}\s*=.*")
+_VALUE = pattern(r"[A-Za-z_][\w.-]{0,60}=\S.*")
 _KEYED, _ITEM = pattern(r"\s+(?:- )?[a-z_][\w.-]{0,60}:(?: .*)?"), pattern(r"\s+- .*")
 _KEY = pattern(r"\s*[a-z_][\w.-]{0,60}:\s*")
 _COMMITTED = pattern(r"commit [0-9a-f]{7,40}\b.*")
@@ -62,7 +66,7 @@ _OTHERS = pattern(
     rf"^(?!.*\b(?:I|we|you) (?:\w+ )?{_VERB}).*\b{_VERB}\b(?: [\w ]{{1,30}})?[:：]\s*\Z|"
     r"^[Ff]rom (?:the |our |my )?\w+(?: \w+)?:\s*\Z|"
     r"^\S[^.!?\n]{0,40}\b(?:commented|wrote|replied|posted)\b[^.!?\n]{0,40}\bago\s*\Z|"
-    r"^\S.{0,40}?(?:\s{2,}| \[)\d{1,2}:\d\d(?: ?[AP]M)?\]?\s*\Z|"
+    r"^\S.{0,40}?(?:\s{2,}| \[| [—-] (?:Today|Yesterday) at )\d{1,2}:\d\d(?: ?[AP]M)?\]?\s*\Z|"
     r"(?:と(?:書いて|言って|返信)|とあり|とある|の(?:出力|表示|内容|抜粋|返信|投稿))[^。\n]{0,12}[:：]\s*\Z"
 )
 """A line behind which somebody else speaks: who said it, or when it was said in a chat."""
@@ -132,6 +136,9 @@ def _run(lines: Sequence[str], at: int, closings: Sequence[Sequence[int]]) -> ra
     line = lines[at]
     if _SECTION.fullmatch(line):
         return _while(lines, at, _SETTING)
+    if _VALUE.fullmatch(line):
+        found = _while(lines, at, _VALUE)
+        return range(at, found.stop) if found else range(0)
     if _COMMITTED.fullmatch(line):
         return _while(lines, at, _COMMIT)
     if _KEY.fullmatch(line):
