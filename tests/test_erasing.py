@@ -13,7 +13,7 @@ from builders import asks, opened, says, tell
 from fanfold import Call, Decision, Fold, Memory, Message, Note, Repair, Result, Session, Text
 from fanfold.core.message import assistant, user
 from fanfold.core.record import Edited
-from fanfold.stores.erasures import erasures_file, read_lines
+from fanfold.stores.erasures import add_lines, erasures_file, read_lines
 from fanfold.stores.store import Batch, Stored
 from fanfold.strategies import extract, updated
 from fanfold.testing import FakeModel, replied, said
@@ -242,3 +242,10 @@ def test_what_others_erase_while_a_fork_is_made_is_not_in_the_fork() -> None:
     fork = chat.fork("fork")
     assert erased
     assert not is_left(fork)
+
+
+def test_a_half_written_line_of_a_process_that_was_killed_hides_no_later_erasure(tmp_path: Path) -> None:
+    file = tmp_path / "a.db.erased.jsonl"
+    file.write_bytes(b'\n["default","one"]\n\n["defau')
+    add_lines(file, [("default", "two")])
+    assert read_lines(file) == {("default", "one"), ("default", "two")}

@@ -1,9 +1,11 @@
 """Hidden rounds are put back where they were: between what was said before and behind the same reply."""
 
+import pytest
+
 from fanfold.core.edit import SEARCH
 from fanfold.dialects.http.request import read_request
 from fanfold.dialects.registry import dialect_named
-from fanfold.gateway.hidden import find_rounds, put_back
+from fanfold.gateway.hidden import defers_itself, find_rounds, put_back
 from fanfold.testing import called, replied, returned, said
 from fanfold.text.json_text import write_json
 
@@ -18,3 +20,19 @@ def test_where_the_model_says_the_same_words_twice_its_look_up_belongs_to_the_se
     body = write_json({"model": "gpt-5.2", "messages": told})
     request = read_request("POST", "/v1/chat/completions", {}, body)
     assert put_back(request, rounds)["messages"] == recorded
+
+
+@pytest.mark.parametrize(
+    ("tool", "own"),
+    [
+        ({"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}, True),
+        ({"name": "ToolSearch", "input_schema": {"type": "object"}}, True),
+        ({"name": "read", "input_schema": {"type": "object"}, "defer_loading": True}, True),
+        ({"name": "web_search", "input_schema": {"type": "object"}}, False),
+    ],
+)
+def test_a_client_that_has_a_search_for_tools_or_marks_some_lets_them_wait_itself(tool, own):
+    body = write_json(
+        {"model": "claude-opus-4-5", "messages": [said("Go.")], "max_tokens": 9, "tools": [tool]}
+    )
+    assert defers_itself(read_request("POST", "/v1/messages", {}, body)) is own
