@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from fanfold.core.errors import Corrupt, FanfoldError, StoreFailed
@@ -32,7 +33,13 @@ def look_over(store: SQLite, *, repair: bool, clear: bool) -> Report:
         lambda: visit.look_at_blobs(visit.database.rows("all_blobs")),
         visit._files,
     )
-    return visit.report(str(store.file), looks)
+    return visit.report(_as_seen_from_here(store.file), looks)
+
+
+def _as_seen_from_here(file: Path) -> str:
+    """A file of this folder by its name, as people gave it; any other by its whole path."""
+    here = Path.cwd()
+    return str(file.relative_to(here) if file.is_relative_to(here) else file)
 
 
 class _FileVisit(Visit):
