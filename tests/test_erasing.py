@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -223,7 +224,16 @@ def test_a_session_with_half_a_character_in_its_name_is_erased_and_known_to_gate
     assert read_lines(erasures_file(file)) == {("default", "run-\ud83d")}
 
 
-def test_what_others_erase_while_a_fork_is_made_is_not_in_the_fork() -> None:
+@pytest.mark.parametrize(
+    "tell",
+    [
+        lambda chat: chat.fold(tuple(row.id for row in chat.view().rows), SECRET),
+        lambda chat: chat.pin(SECRET),
+        lambda chat: chat.request(context=f"Remember: {SECRET}"),
+    ],
+    ids=["fold", "pin", "request"],
+)
+def test_what_others_erase_while_a_fork_is_made_is_not_in_the_fork(tell: Callable[[Session], object]) -> None:
     class Meanwhile(Memory):
         """Somebody else erases the message just before the fork is written."""
 
@@ -238,7 +248,7 @@ def test_what_others_erase_while_a_fork_is_made_is_not_in_the_fork() -> None:
     entry = chat.say(SECRET).id
     assert other.say(SECRET).id == entry
     chat.add(says("Noted. " * 20))
-    chat.fold(tuple(row.id for row in chat.view().rows), SECRET)
+    tell(chat)
     fork = chat.fork("fork")
     assert erased
     assert not is_left(fork)

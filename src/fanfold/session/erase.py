@@ -36,10 +36,11 @@ from fanfold.stores.search import labels_in_words
 from fanfold.stores.store import Hold, Scrub, Tenant
 
 
-def erase(state: State, name: str, reason: str) -> str:
+def erase(state: State, name: str, reason: str, was: Sequence[Message] = ()) -> str:
     """Destroy an entry's content, a system prompt, labels, contexts or what a person wrote, everywhere in the tenant.
 
-    What was made from it goes with it. Done once more after it failed half-way, it does the rest.
+    What was made from it goes with it. Done once more after it failed half-way, it does the rest. Where others have
+    destroyed the entry already, `was` says what it was: what quotes it is found by that.
     """
     if not isinstance(reason, str) or not reason.strip():
         raise BadInput(f"Say in words why it is erased, not {reason!r}: the reason stands in its place.")
@@ -51,7 +52,7 @@ def erase(state: State, name: str, reason: str) -> str:
     id = kept.entry if kept is not None and kept.is_part else entry_named(state, name)
     tenant = state.terms.tenant
     with renew_sessions(tenant), scouring(tenant):
-        held = [hold for entry in (*copies_of(tenant, id), id) for hold in _destroy(state, entry, reason)]
+        held = [hold for entry in (*copies_of(tenant, id), id) for hold in _destroy(state, entry, reason, was)]
     if held:
         raise _busy(tenant.name, held[-1])
     return id
@@ -77,14 +78,14 @@ def _busy(tenant: str, hold: Hold) -> Busy:
     )
 
 
-def _destroy(state: State, id: str, reason: str) -> list[Hold]:
+def _destroy(state: State, id: str, reason: str, was: Sequence[Message]) -> list[Hold]:
     """Destroy the content of one entry; returns who is about to need its blobs, which therefore stay."""
     tenant, store = state.terms.tenant, state.terms.tenant.store
     sessions = store.referring(tenant.name, [id])
     records = [record for session in sessions for record in store.load(tenant.name, session).records]
     kept = (record for record in records if isinstance(record, Kept) and record.entry == id)
     blobs = {blob for record in kept for blob in record.blobs}
-    bodies = (tenant.tree[id].message, *_bodies(records, id))
+    bodies = (tenant.tree[id].message, *was, *_bodies(records, id))
     scrub: Scrub = lambda session, records: _scrub(state, session, records, id, bodies)  # noqa: E731
     destroy(tenant, id, reason, scrub, also=state.terms.name)
     return store.drop_blobs(tenant.name, blobs) if blobs else []

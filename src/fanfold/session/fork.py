@@ -26,6 +26,7 @@ from fanfold.core.record import (
 )
 from fanfold.dialects.registry import dialect_for, dialect_named, most_bytes
 from fanfold.session.erase import erase
+from fanfold.session.gc import entries_ever
 from fanfold.session.merge import offer_recall, reframe
 from fanfold.session.state import State
 from fanfold.session.terms import Terms
@@ -56,7 +57,7 @@ def fork(state: State, name: str, edits: bool = True, other: Other | None = None
     """
     state.read_whole()
     state.catch_up()
-    known = dict(state.log.erasures)
+    known, were = dict(state.log.erasures), {id: state.tree[id].message for id in entries_ever(state.log)}
     new = _sibling(state, name, other or {}, recall=state.recall)
     if edits:  # without what belongs to one session only; references stand in what is shown, and go along
         records: list[Record] = [
@@ -71,7 +72,7 @@ def fork(state: State, name: str, edits: bool = True, other: Other | None = None
     state.catch_up()
     for id, reason in state.log.erasures.items():
         if id not in known:
-            erase(new, id, reason)
+            erase(new, id, reason, [were[id]] if id in were else ())
     return new
 
 
