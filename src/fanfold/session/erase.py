@@ -52,7 +52,9 @@ def erase(state: State, name: str, reason: str, was: Sequence[Message] = ()) -> 
     id = kept.entry if kept is not None and kept.is_part else entry_named(state, name)
     tenant = state.terms.tenant
     with renew_sessions(tenant), scouring(tenant):
-        held = [hold for entry in (*copies_of(tenant, id), id) for hold in _destroy(state, entry, reason, was)]
+        held = [
+            hold for entry in (*copies_of(tenant, id), id) for hold in _destroy(state, entry, reason, was)
+        ]
     if held:
         raise _busy(tenant.name, held[-1])
     return id

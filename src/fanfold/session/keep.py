@@ -67,6 +67,8 @@ class Keeping:
         """Whether others were quicker the last time; then a look comes first, which costs less than to come second."""
         self.gone_back = False
         """Whether the store was brought back from a copy, and what is here is not what it has."""
+        self._read_anew = False
+        """Whether all was read from the store since somebody else was met there: nothing of theirs is left to read."""
         self.describe: Callable[[], Summary] | None = None
         """Says how the session stands, to be kept for lists of sessions."""
         self._untold = _MANY
@@ -306,6 +308,7 @@ class Keeping:
         return self.log.answers.get(key)
 
     def _start(self) -> None:
+        self._read_anew = True
         self.log.rewrite(())
         self._looked_back = self.gone_back = False
         self._later = None
@@ -320,6 +323,12 @@ class Keeping:
                 raise self.other_past()
             self._later = found
         return self._later.records
+
+    def meet(self) -> None:
+        """Look what somebody wrote who was quicker. If there is nothing, the store was brought back from a copy."""
+        if not self.look_ahead() and not self._read_anew:
+            raise self.other_past()
+        self._read_anew = False
 
     def has_news(self) -> bool:
         """Whether others, who were quicker the last time, wrote again; `catch_up` takes it in."""

@@ -437,8 +437,7 @@ def may_repeat(state: State, error: FanfoldError | None = None) -> bool:
 def _catch_up(state: State) -> None:
     """Take in what others wrote first. If that is nothing, the store was restored: then all is read anew."""
     try:
-        if not state.keeping.look_ahead():
-            raise state.keeping.other_past()
+        state.keeping.meet()
         state.catch_up()
     finally:
         if state.keeping.gone_back:
