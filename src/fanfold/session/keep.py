@@ -200,6 +200,7 @@ class Keeping:
             raise self.other_past()
         self.missed = (self._seq, stored.was) if stored.was != self._seq else None
         self._seq, self._written = stored.seq, len(self.log.records)
+        self._read_anew = False
         self._unchecked += len(records)
         self._version = self.log.version if seen else self._version
         with self.tenant.lock:
