@@ -372,6 +372,12 @@ def stammers(view: View, budget: Budget) -> Iterator[Any]:
     yield forget(view, budget)[0]
 
 
+def yields_and_returns(view: View, budget: Budget) -> Any:
+    old = view.oldest(leaving=budget.goal)
+    text = yield from ask(old.messages, "Write minutes.")
+    return [Fold(old.covers, text)]
+
+
 COMBINED = [lambda one: one, either, lambda one: when(lambda view, budget: True, one)]
 
 
@@ -379,8 +385,17 @@ COMBINED = [lambda one: one, either, lambda one: when(lambda view, budget: True,
 def test_what_a_strategy_gives_back_means_the_same_alone_and_inside_another(combined: Any) -> None:
     error = filled(combined(returns_words), fallback=()).compact().error
     assert "a strategy yields edits or returns a list of them, not str" in str(error)
+    error = filled(combined(yields_and_returns), fallback=(), summarizer=lambda _: "Minutes.").compact().error
+    assert "a strategy that yields edits or questions cannot return edits" in str(error)
     assert filled(combined(stammers), fallback=()).compact().status == "reduced"
     assert filled(combined(nothing), fallback=()).compact().error is None
+
+
+def test_a_session_warns_of_a_strategy_whose_generator_returns_edits(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    filled(yields_and_returns, summarizer=lambda _: "Minutes.").request()
+    assert "yields_and_returns failed with TypeError." in caplog.text
 
 
 class AtMost:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import fanfold
-from fanfold import BadSetting, Budget, Drop, Fold, MissingExtra, View, drop_oldest
+from fanfold import BadSetting, Budget, Drop, Fold, MissingExtra, View, ask, drop_oldest
 from fanfold.core.message import user
 from fanfold.core.plan import Ask
 from fanfold.dialects.chat.dialect import OpenAIChat
@@ -69,6 +69,46 @@ def test_a_strategy_that_parts_a_call_from_its_result_is_told_so() -> None:
 
     with pytest.raises(AssertionError, match=r"refused: .*part a call from its result"):
         check_strategy(careless)
+
+
+def test_a_strategy_whose_edits_make_the_view_larger_is_told_so() -> None:
+    def larger(view: View, budget: Budget) -> Iterator[Fold]:
+        old = view.oldest(leaving=budget.goal, but=[row for row in view.rows if row.is_request][:1])
+        if old.rows:
+            yield Fold(old.covers, "x y " * 20_000)
+
+    told = r"larger \(several turns\) made an edit that was refused: it saves -\d\d,\d{3} tokens"
+    with pytest.raises(AssertionError, match=told):
+        check_strategy(larger)
+
+
+def test_a_strategy_that_never_makes_the_view_smaller_is_told_so() -> None:
+    def wordy(view: View, budget: Budget) -> Iterator[Fold]:
+        for block in view.offered:
+            if not any(row.is_request for row in block.rows):
+                yield Fold(block.covers, "word " * (block.tokens + 30))
+
+    with pytest.raises(AssertionError, match=r"wordy never makes the view smaller: .* it saves -\d+ tokens"):
+        check_strategy(wordy)
+
+
+def test_a_strategy_that_finds_a_shorter_text_after_a_long_one_passes() -> None:
+    def patient(view: View, budget: Budget) -> Iterator[Fold]:
+        old = view.oldest(leaving=budget.goal, but=[row for row in view.rows if row.is_request][:1])
+        if old.rows and (yield Fold(old.covers, "x y " * 20_000)).refused:
+            yield Fold(old.covers, "Some words.")
+
+    assert check_strategy(patient).startswith("patient keeps every promise: it shortened")
+
+
+def test_a_strategy_that_yields_and_returns_edits_is_told_so() -> None:
+    def mixed(view: View, budget: Budget) -> Any:
+        old = view.oldest(leaving=budget.goal, but=[row for row in view.rows if row.is_request][:1])
+        text = yield from ask(old.messages, "Write minutes.")
+        return [Fold(old.covers, text)]
+
+    with pytest.raises(AssertionError, match=r"mixed \(several turns\) failed: .*a strategy that yields"):
+        check_strategy(mixed)
 
 
 def test_a_strategy_that_drops_the_first_request_is_told_so() -> None:

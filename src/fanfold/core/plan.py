@@ -6,7 +6,7 @@ a model with `text = yield from ask(messages, prompt)`. One that never asks may 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, Literal, Protocol, TypeGuard, runtime_checkable
 
 import msgspec
@@ -147,11 +147,12 @@ def run(strategy: Strategy, view: View, budget: Budget) -> Generator[Edit | Ask,
 
 
 def steps_of(made: object) -> Plan:
-    """Whatever a strategy returned, as a plan; TypeError when it is asked for its first step, if it is none."""
+    """Whatever a strategy returned, as a plan; TypeError if it is none, or if edits would be lost."""
     if isinstance(made, Generator):
-        yield from made
+        lost = yield from made
+        if lost and isinstance(lost, Edit | list | tuple | Iterator):
+            raise TypeError("a strategy that yields edits or questions cannot return edits: yield each one")
     elif isinstance(made, Iterable) and not isinstance(made, str | bytes):
-        for step in made:  # noqa: UP028 the views that come back for edits are not for a list's iterator
-            yield step
+        yield from (step for step in made)  # the views that come back for edits are not for a list's iterator
     elif made is not None:
         raise TypeError(f"a strategy yields edits or returns a list of them, not {type(made).__name__}")

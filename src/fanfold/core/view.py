@@ -346,10 +346,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def request(self) -> Row | None:
         """The last real user message."""
-        for row in reversed(self.rows):
-            if row.is_request:
-                return row
-        return None
+        return next((row for row in reversed(self.rows) if row.is_request), None)
 
     @cached_property
     def fresh(self) -> frozenset[str]:

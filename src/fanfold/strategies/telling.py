@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import Any
 
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Fold
 from fanfold.core.message import Message, Text, Thinking
-from fanfold.core.plan import Plan, Strategy, name_of
+from fanfold.core.plan import Plan, Strategy, name_of, steps_of
 from fanfold.core.view import View
 
 REASONING = (
@@ -24,9 +23,7 @@ def told_by_assistant(strategy: Strategy, reasoning: str = REASONING) -> Strateg
     """
 
     def telling(view: View, budget: Budget) -> Plan:
-        plan = strategy(view, budget)
-        if not isinstance(plan, Generator):
-            plan = (edit for edit in plan or ())
+        plan = steps_of(strategy(view, budget))
         got: Any = None
         while True:
             try:

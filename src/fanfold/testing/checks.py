@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from logging import getLogger
@@ -29,6 +30,8 @@ from fanfold.testing.talks import Body, called, replied, returned, said, talk
 
 _GROWING = 30
 """So many steps a conversation has that grows."""
+_SLIGHT = 20
+"""An edit may lose one token in so many of the window: what a few words are replaced by is often longer than they."""
 _SHAPES: dict[str, list[Body]] = {
     "several turns": [
         said("Task 0: make the parser faster.\nNever touch the vendor folder."),
@@ -52,13 +55,18 @@ def check_strategy(
     may drop the user's first request.
     """
     check_taking(strategy, "view", "budget", what="A strategy")
-    logger, made = getLogger("fanfold"), list[str]()
+    logger, made, larger = getLogger("fanfold"), list[str](), list[str]()
     disabled, logger.disabled = logger.disabled, True  # what it warns of is said in the error
     try:
-        _try_shapes(strategy, summarizer, window, made, keep_first)
+        _try_shapes(strategy, summarizer, window, made, larger, keep_first)
         _try_growing(strategy, summarizer, window)
     finally:
         logger.disabled = disabled
+    sure(
+        bool(made) or not larger,
+        f"{name_of(strategy)} never makes the view smaller: all its edits were refused, the first because "
+        f"{''.join(larger[:1])}. What an edit shows has to be shorter than what it covers.",
+    )
     if not made:
         none = f"{name_of(strategy)} keeps every promise, but changed none of {len(_SHAPES)} conversations"
         return f"{none}; their outputs are words such as {_EXAMPLE!r}."
@@ -68,12 +76,17 @@ def check_strategy(
 
 
 def _try_shapes(
-    strategy: Strategy, summarizer: Asker | None, window: int, made: list[str], keep_first: bool
+    strategy: Strategy,
+    summarizer: Asker | None,
+    window: int,
+    made: list[str],
+    larger: list[str],
+    keep_first: bool,
 ) -> None:
     """Reduce every conversation twice, and see that the same is decided."""
     for shape, bodies in _SHAPES.items():
-        first = _reduce(strategy, summarizer, window, shape, bodies, made, keep_first)
-        second = _reduce(strategy, summarizer, window, shape, bodies, [], keep_first)
+        first = _reduce(strategy, summarizer, window, shape, bodies, made, larger, keep_first)
+        second = _reduce(strategy, summarizer, window, shape, bodies, [], [], keep_first)
         sure(
             [decision.edit for decision in first.decisions]
             == [decision.edit for decision in second.decisions],
@@ -120,6 +133,7 @@ def _reduce(
     shape: str,
     bodies: Sequence[Body],
     made: list[str],
+    larger: list[str],
     keep_first: bool,
 ) -> Outcome:
     refused, raised = list[str](), list[Exception]()
@@ -133,6 +147,8 @@ def _reduce(
         if raised:
             raise AssertionError(f"{where} failed: {outcome.error} ({_place_of(raised[0])})") from raised[0]
         sure(not _is_failure(outcome), f"{where} failed: {outcome.error}")
+        larger += filter(_loss, refused)
+        refused = _mistakes(refused, window, tried=shape in made)
         more = f" ({len(refused) - 1:,} more were refused)" if len(refused) > 1 else ""
         sure(not refused, f"{where} made an edit that was refused: {refused[:1] and refused[0]}{more}")
         noted = any(isinstance(decision.edit, Note) for decision in outcome.decisions)
@@ -167,10 +183,25 @@ def _place_of(error: Exception) -> str:
     return f"{Path(line.filename).name}, line {line.lineno}"
 
 
+def _mistakes(refused: Sequence[str], window: int, *, tried: bool) -> list[str]:
+    """The refusals to tell of: not that an edit makes the view a little larger, or was only tried before another."""
+    return [
+        reason
+        for reason in refused
+        if not (loss := _loss(reason)) or (loss > window // _SLIGHT and not tried)
+    ]
+
+
+def _loss(refused: str) -> int:
+    """By how many tokens a refused edit would have made the view larger."""
+    found = re.match(r"it saves -([\d,]+) tokens", refused)
+    return int(found[1].replace(",", "")) if found else 0
+
+
 def _watch(
     strategy: Strategy, refused: list[str], raised: list[Exception], edited: Callable[[], object]
 ) -> Strategy:
-    """The same strategy, every refusal noted but that an edit saves too little: that is no mistake."""
+    """The same strategy, every refusal noted but that an edit saves little or nothing: that is no mistake."""
 
     def watch(view: View, budget: Budget) -> Generator[Any, Any, None]:
         steps = run(strategy, view, budget)
@@ -184,7 +215,11 @@ def _watch(
                 raised.append(error)
                 raise
             got = yield step
-            if isinstance(got, View) and got.refused and not got.refused.startswith("it saves"):
+            if (
+                isinstance(got, View)
+                and got.refused
+                and (_loss(got.refused) or not got.refused.startswith("it saves"))
+            ):
                 refused.append(got.refused)
             elif isinstance(got, View) and not got.refused:
                 edited()
