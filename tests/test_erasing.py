@@ -17,6 +17,7 @@ from fanfold.core.record import Edited
 from fanfold.stores.erasures import add_lines, erasures_file, read_lines
 from fanfold.stores.store import Batch, Stored
 from fanfold.strategies import extract, updated
+from fanfold.strategies.elide import elide
 from fanfold.testing import FakeModel, replied, said
 
 SECRET = "The password is hunter2-SECRET."
@@ -181,9 +182,84 @@ def test_the_picture_of_an_output_stays_when_its_call_is_erased(before: list[Any
     assert str(PICTURE) in str(chat.request())
     chat.erase(chat.view().rows[1].id, "a secret")
     sent = chat.request()["messages"][2]["content"][0]["content"]
-    assert sent == [{"type": "text", "text": "[erased: a secret; ref=o1]"}, PICTURE]
+    assert sent[1:] == [PICTURE]
+    assert sent[0]["text"].startswith("line of words\nline of words\n")
     assert chat.output("o1").lines(1, 1) == ["line of words"]
     assert not is_left(chat)
+
+
+def called(arguments: str, output: str, **options: Any) -> tuple[Session, str, str]:
+    """A session in which a call was answered, the id of the call's message, and what is shown of the output."""
+    chat = opened(16_000, **options)
+    chat.say("Go.")
+    call = chat.add(assistant("For Berta.", Call("c1", "look_up", arguments)))
+    chat.answer("c1", output)
+    chat.add(replied("It is done."))
+    chat.request()
+    return chat, call.id, output_shown(chat)
+
+
+def output_shown(chat: Session) -> str:
+    return next(result.text for message in chat.view().messages for result in message.results)
+
+
+def is_foretold(chat: Session, call: str) -> bool:
+    """Whether an erasure leaves what was foretold."""
+    told = chat.preview("erase", call, "a secret").after
+    chat.erase(call, "a secret")
+    return told == chat.view().tokens
+
+
+def test_the_clip_of_an_output_stays_as_it_is_when_only_its_call_is_erased() -> None:
+    """(43.4) The whole output was blanked, though nothing in it tells of the call."""
+    chat, call, before = called('{"who": "Berta", "lines": 4711}', "alpha beta\n" * 3_000)
+    assert "[output clipped: " in before
+    assert is_foretold(chat, call)
+    assert output_shown(chat) == before
+    assert "Berta" not in str((chat._state.log.records, chat._state.log.tree.entries, chat.request()))
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"who": "Berta; 12 lines, 1 kB; Roe"}', '{"who": "Berta Roe"}', "Berta ("]
+)
+@pytest.mark.parametrize("beginning", ["Traceback: no Berta; 7 lines", "E: fatal error"])
+def test_a_placeholder_loses_the_words_of_the_erased_call_only(arguments: str, beginning: str) -> None:
+    output = f"{beginning}\n" + "alpha beta\n" * 400
+    chat, call, before = called(arguments, output, strategy=elide(keep=0, share=100))
+    assert "look_up(Berta" in before
+    assert is_foretold(chat, call)
+    after = output_shown(chat)
+    assert after.startswith("[tool output trimmed; ref=o1; 401 lines, ")
+    assert after.endswith("; alpha beta]")
+    assert "look_up" not in after
+    assert ("Berta" in after) <= ("Berta" in output)
+    assert "Roe" not in str((chat._state.log.records, chat._state.log.tree.entries, chat.request()))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "# for Berta Roe",
+        "# BERTA",
+        "LookupBertaNow",
+        "Customer 4711: Roe",
+        "Ber",
+        "ベルタの記録",
+        "beta gamma",
+    ],
+)
+def test_what_a_filter_wrote_of_the_erased_call_is_erased_and_the_rest_of_the_output_stays(
+    header: str,
+) -> None:
+    def with_header(text: str, tool: str, arguments: Any) -> str:
+        return f"# an output\n{header}\n{text}\n{header}"
+
+    asked = '{"who": "Berta Roe", "number": 4711, "also": "ベルタ", "more": "gamma beta"}'
+    chat, call, before = called(asked, "alpha beta\ngamma delta", filters=[with_header])
+    assert before.count(header) == 2
+    assert is_foretold(chat, call)
+    assert output_shown(chat) == "# an output\n[erased: a secret; ref=o1]\nalpha beta\ngamma delta"
+    assert header not in str((chat._state.log.records, chat._state.log.tree.entries, chat.request()))
 
 
 @pytest.mark.parametrize("context", ["Known: PIN 4711, key zx-9", "PIN 4711"])

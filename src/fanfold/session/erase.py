@@ -29,6 +29,7 @@ from fanfold.session.gc import (
     scouring,
     without_content,
 )
+from fanfold.session.quotes import stub_with_ref, without_call
 from fanfold.session.state import State
 from fanfold.session.traces import notes_from
 from fanfold.session.undo import entry_named
@@ -178,7 +179,11 @@ class Erasure(msgspec.Struct, frozen=True):
 
     def placeholder(self, edit: Elide) -> str:
         """What is shown instead of a placeholder that told of it, and that stands for something else."""
-        return f"{self.stub[:-1]}; ref={edit.ref}]" if edit.ref is not None else self.stub
+        return stub_with_ref(str(self.entry.erased), edit)
+
+    def without_call(self, log: Log, edit: Elide, text: str) -> str:
+        """What is shown of an output whose call is erased, without what quotes the call."""
+        return self.clean_shown(without_call(log, edit, self.content, self.placeholder(edit), text))
 
     def was_among(self, log: Log, rows: Iterable[str]) -> bool:
         """Whether it, or a note that was made from it, stands in some rows or behind them."""
@@ -255,7 +260,7 @@ def blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
         case Elide(entry=entry) if entry == erasure.entry.id:
             edit = msgspec.structs.replace(edit, text=erasure.stub)
         case Elide() if _tells_of(log, edit, erasure):
-            edit = msgspec.structs.replace(edit, text=erasure.placeholder(edit))
+            edit = msgspec.structs.replace(edit, text=erasure.without_call(log, edit, edit.text))
         case Elide(text=text):
             edit = msgspec.structs.replace(edit, text=erasure.clean_shown(text))
         case Note() if decision.id in erasure.notes:
@@ -289,8 +294,12 @@ def _clean_repair(log: Log, repair: Repair, erasure: Erasure) -> Repair:
     told = [edit for edit in _placeholders(log, leaves) if _tells_of(log, edit, erasure)]
 
     def without_placeholder(part: Part) -> Part:  # the pictures beside it are nothing that was erased
-        found = next((edit for edit in told if edit.text in text_of(part)), None)
-        return part if found is None else replace_part(part, erasure.placeholder(found), beside=True)
+        text = text_of(part)
+        found = next((edit for edit in told if edit.text and edit.text in text), None)
+        if found is None:
+            return part
+        left = erasure.without_call(log, found, text)
+        return part if left == text else replace_part(part, left, beside=True)
 
     shows = []
     for message in (_drop_taken(message, erasure, others) for message in repair.shows):

@@ -16,7 +16,7 @@ import msgspec
 from fanfold.core.edit import Decision, Elide, Fold, Note
 from fanfold.core.errors import BadInput, BrokenGrammar, DoesNotFit, NotFound, unknown
 from fanfold.core.layout import show
-from fanfold.core.message import Message, Text
+from fanfold.core.message import Message, Text, text_of
 from fanfold.core.record import Framed, Replaced, Sent, TokenUsage
 from fanfold.core.view import View
 from fanfold.dialects.dialect import reply_limit
@@ -25,6 +25,7 @@ from fanfold.session.beside import find_beside
 from fanfold.session.cache import kept_for
 from fanfold.session.cause import retold
 from fanfold.session.look import compare
+from fanfold.session.quotes import stub_with_ref, without_call
 from fanfold.session.reduce import Reason, is_due, pressure, reason_to_reduce, rehearse
 from fanfold.session.request import encode, prepare, repair
 from fanfold.session.state import State
@@ -45,13 +46,15 @@ def _blank(state: State, name: str, reason: str) -> tuple[Decision, ...]:
     folds = [row.id for row in state.view().rows if row.kind == "fold"]
     told, log = retold(state.log, id), state.log
     covers = [row for row in folds if id in log.leaves((row,)) or told & {row, *log.under(row)}]
-    calls = {call.id for call in state.log.tree[id].message.calls}
+    erased = state.log.tree[id].message
+    calls, content = {call.id for call in erased.calls}, text_of(erased, unescaped=True)
     asked = [edit for edit in _placeholders(state) if calls.intersection(_answered(state, edit))]
     state.write(Replaced(id, stub))
     state.void_bill()  # as an erasure does
     for edit in asked:  # a placeholder says what was asked
-        text = f"[erased: {reason}; ref={edit.ref}]" if edit.ref is not None else f"[erased: {reason}]"
-        state.decide(msgspec.structs.replace(edit, text=text), why="erase")
+        text = without_call(log, edit, content, stub_with_ref(reason, edit), edit.text)
+        if text != edit.text:
+            state.decide(msgspec.structs.replace(edit, text=text), why="erase")
     return tuple(state.decide(Fold((row,), f"[erased: {reason}]"), why="erase") for row in covers)
 
 
