@@ -245,7 +245,7 @@ def test_a_placeholder_loses_the_words_of_the_erased_call_only(arguments: str, b
         "Customer 4711: Roe",
         "Ber",
         "ベルタの記録",
-        "beta gamma",
+        "gamma beta",
     ],
 )
 def test_what_a_filter_wrote_of_the_erased_call_is_erased_and_the_rest_of_the_output_stays(
