@@ -55,7 +55,9 @@ def _options(name: str) -> list[click.Option]:
 
 
 def _argument(argument: click.Argument) -> str:
-    name = argument.human_readable_name.upper() + ("…" if argument.nargs == -1 else "")
+    own = argument.metavar  # as the command's help has it
+    several = own.endswith("...") if own else argument.nargs == -1
+    name = argument.human_readable_name.upper().removesuffix("...") + ("…" if several else "")
     return name if argument.required else f"[{name}]"
 
 

@@ -456,7 +456,7 @@ def test_a_session_needs_a_name(name: Any) -> None:
         (NotFound, "There is no edit 'e9'", "release", ("e9",), {}),
         (NotFound, "No entry here begins with 'zzz'", "rewind", ("zzz",), {}),
         (NotFound, "There is no message 99; the path has 4", "rewind", (99,), {}),
-        (NotFound, "The path has 1 turns; 3 cannot be gone back", "rewind", (), {"turns": 3}),
+        (NotFound, "The path has 1 turn; 3 cannot be gone back", "rewind", (), {"turns": 3}),
         (BadInput, "Say where to go back to", "rewind", (), {}),
         (BadInput, "Say where to go back to", "rewind", (1,), {"turns": 1}),
         (NotFound, "Nothing was recorded at or before", "rewind", (), {"time": -1.0}),

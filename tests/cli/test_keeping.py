@@ -160,7 +160,7 @@ def test_what_is_erased_already_is_said_and_so_are_forks_that_show_it_erased(run
 
 
 def test_the_doctor_says_of_how_many_tenants_the_sessions_are(run: Run, store: str) -> None:
-    assert "1 sessions, " in run("doctor").out
+    assert "1 session, " in run("doctor").out
     with fanfold.open("theirs", store=store, tenant="other", window=8_000) as chat:
         chat.say("Hello.")
     assert "2 sessions of 2 tenants, " in run("doctor").out

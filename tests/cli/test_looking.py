@@ -158,7 +158,9 @@ def test_an_edit_is_explained_by_its_name(run: Run, store: str) -> None:
     lines = run("why", "run", "e1").out.splitlines()
     assert lines[0].startswith("e1 is undone")
     assert any("undid e1" in line for line in lines)
-    assert run("why", "run", "e9").err.startswith("fanfold: No entry here begins with 'e9': `fanfold show ")
+    assert run("why", "run", "e9").err.startswith(
+        "fanfold: There is no edit 'e9' in this session; `fanfold show`"
+    )
     assert json.loads(run("why", "run", "e1", "--json").out)["entry"] == "e1"
 
 

@@ -38,7 +38,7 @@ def change(store: SQLite, sql: str) -> None:
 def test_a_healthy_store_is_told_to_be_well(tmp_path: Path) -> None:
     report = fanfold.doctor(kept(tmp_path))
     assert report.healthy
-    assert str(report).endswith("1 sessions, 26 lines, 2 blobs looked over\nAll is well.")
+    assert str(report).endswith("1 session, 26 lines, 2 blobs looked over\nAll is well.")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
@@ -17,7 +17,7 @@ from fanfold.core.errors import NotFound
 from fanfold.core.record import Move, Record
 from fanfold.session.pool import Pool
 from fanfold.session.session import Session
-from fanfold.session.stored import StoredSessions, asks_or_is_unknown, last_opening
+from fanfold.session.stored import StoredSessions, asks_or_is_unknown, last_opening, list_names, no_session
 from fanfold.stores.opening import open_store, parse_name
 from fanfold.stores.store import Store
 from fanfold.strategies.auto import auto
@@ -41,18 +41,35 @@ class Sessions(StoredSessions):
     def __init__(self, store: str, tenant: str, model: str | None = None, window: int | None = None) -> None:
         super().__init__(open_store(existing_store(store)), tenant, model, window)
 
+    def name_of(self, begun: str) -> str:
+        """The session of this name, or the only one whose name begins so."""
+        return meant(begun, self.names())
+
     @contextmanager
     def use(self, name: str) -> Iterator[Session]:
         """The session as its agent left it. If the agent writes meanwhile, what the command does is done after that.
 
         It reduces as its agent would; where the agent asks a model, or has a function of its own, as the default does.
         """
+        name = self.name_of(name)
         records = self.records(name)
         options = self.options(records)
         strategy = [auto()] if asks_or_is_unknown(last_opening(records)) else None
         pool = Pool(options.pop("store"), remember=False, strategy=strategy)
         with pool, pool.session(name, **options) as chat:
             yield chat
+
+
+def meant(begun: str, names: Sequence[str]) -> str:
+    """The session of this name, or the only one whose name begins so; else which there are."""
+    found = [name for name in names if name.startswith(begun)] if begun else []
+    if begun in names:
+        return begun
+    if len(found) > 1:
+        raise NotFound(f"More than one session here begins with {begun!r}: {list_names(found)}.")
+    if not found:
+        raise no_session(begun, names)
+    return found[0]
 
 
 def message_count(store: Store, tenant: str, records: Iterable[Record]) -> int:

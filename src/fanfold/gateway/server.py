@@ -11,6 +11,7 @@ from typing import Any
 from fanfold.core.errors import FanfoldError, MissingExtra
 from fanfold.gateway.safety import BrokenOff
 from fanfold.gateway.settings import ServeSettings, read_settings
+from fanfold.inspector.serve import bind
 
 LONGEST_HEAD = 256 << 10
 """Bytes of a request's line and headers; httptools alone would take any number."""
@@ -47,10 +48,8 @@ def serve(settings: ServeSettings, given: dict[str, Any]) -> None:
     getLogger("uvicorn.error").addFilter(is_news)
     server = uvicorn.Server(config)
     gateway.is_stopping = lambda: bool(server.should_exit)
-    place = config.bind_socket()
-    place.listen(
-        config.backlog
-    )  # from here on nobody who connects is turned away, so what is printed is true
+    # From here on nobody who connects is turned away, so what is printed is true.
+    place = bind(settings.host, settings.port, config.backlog)
     url = f"http://{settings.host}:{settings.port}"
     print(f"fanfold serves {url}; sessions are kept in {settings.store}. Ctrl-C ends it.", file=sys.stderr)
     print_link(gateway)

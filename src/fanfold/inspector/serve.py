@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
 import time
@@ -47,12 +48,19 @@ def listen(host: str, port: int) -> socket.socket:
             f"The inspector listens on this machine only, not on {host}. Reach it from elsewhere by a tunnel, such as "
             f"`ssh -L {port}:127.0.0.1:{port}`."
         )
+    return bind(host, port)
+
+
+def bind(host: str, port: int, backlog: int | None = None) -> socket.socket:
+    """A socket that listens, or the reason why it cannot."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+        return socket.create_server((host, port), family=family, backlog=backlog)
+    except socket.gaierror as error:
+        raise BadSetting(f"The host {host} is not known: {error.strerror}.") from error
     except OSError as error:
-        raise BadSetting(
-            f"Port {port} cannot be used: {error.strerror}. Choose another with --port."
-        ) from error
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise BadSetting(f"Port {port} cannot be used: {reason}. Choose another with --port.") from error
 
 
 def address(bound: socket.socket, token: str) -> str:

@@ -18,7 +18,7 @@ from fanfold.session.state import State
 from fanfold.session.undo import entry_named, standing_edits, way_back
 from fanfold.strategies.handover.writing import SPEAKERS
 from fanfold.text.cutting import short
-from fanfold.text.lines import fill_of
+from fanfold.text.lines import fill_of, many
 from fanfold.text.notebook import lines_table
 from fanfold.tokens.units import in_window
 
@@ -385,7 +385,7 @@ def summary_of(edit: Edit) -> str:
     """An edit in a few words, for people."""
     match edit:
         case Fold(covers=covers):
-            return f"folded {len(covers)} rows"
+            return f"folded {many(len(covers), 'row')}"
         case Elide(address=address):
             return f"shortened {address[:_ID]}"
         case Pin(entry=entry, text=text):
@@ -395,4 +395,4 @@ def summary_of(edit: Edit) -> str:
         case Undo(edit=undone):
             return f"undid {undone}"
         case _:
-            return f"{type(edit).__name__.lower()} of {len(edit.covers)} rows"
+            return f"{type(edit).__name__.lower()} of {many(len(edit.covers), 'row')}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -32,6 +33,9 @@ from fanfold.text.json_text import sendable
 from fanfold.tokens.models import lookup
 from fanfold.tokens.pressure import Pressure
 
+_LISTED = 8
+"""So many sessions are named where another was meant."""
+
 
 class StoredSessions:
     """The sessions of one tenant in a store."""
@@ -51,7 +55,7 @@ class StoredSessions:
     def find(self, name: str) -> None:
         """Make sure that a session is here."""
         if not self.store.load(self.tenant, name, most=1).records:
-            raise NotFound(f"There is no session {name!r} here; {_list_names(self.names())}.")
+            raise no_session(name, self.names())
 
     def records(self, name: str) -> list[Record]:
         """All that was recorded in a session."""
@@ -126,10 +130,15 @@ def model_of(records: list[Record]) -> str | None:
     return None
 
 
-def _list_names(names: list[str]) -> str:
-    if not names:
-        return "there are none yet"
-    return f"there are {', '.join(names[:8])}" + (" …" if len(names) > 8 else "")
+def no_session(name: str, names: Sequence[str]) -> NotFound:
+    """The error that there is no session of a name, with those that there are."""
+    there = f"there are {list_names(names)}" if names else "there are none yet"
+    return NotFound(f"There is no session {name!r} here; {there}.")
+
+
+def list_names(names: Sequence[str]) -> str:
+    """The first names, and a sign where there are more."""
+    return ", ".join(names[:_LISTED]) + (" …" if len(names) > _LISTED else "")
 
 
 def tenant_of(chat: Verbs) -> Tenant:

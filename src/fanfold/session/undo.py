@@ -17,12 +17,15 @@ from fanfold.core.view import Span
 from fanfold.session.projection import standing_on
 from fanfold.session.state import State
 from fanfold.strategies.handover.seal import seal_again
+from fanfold.text.lines import many
 from fanfold.tokens.units import decision_in_window
 
 SHORTEST_ID, _FEWEST = 6, 4
 """So many characters name an entry; fewer may be anything. Where nothing else can be meant, the second is enough."""
-_EDIT = re.compile(r"e\d{1,6}")
-"""How an edit is named."""
+_EDIT, _REF = re.compile(r"e\d{1,6}"), re.compile(r"o\d{1,6}")
+"""How an edit is named, and how an output."""
+_CANDIDATES = 4
+"""So many messages are named of those that a name may mean."""
 
 
 def undo(state: State, edit: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
@@ -65,7 +68,12 @@ def _message_named(state: State, name: str) -> str | None:
 def _edit_named(state: State, name: str) -> Decision:
     """The edit of this name, or the one behind a reference to what an edit hides."""
     kept = state.log.kept.get(str(name))
-    return state.log.decision(kept.entry if kept and kept.entry in state.log.decisions else name)
+    id = kept.entry if kept and kept.entry in state.log.decisions else name
+    if isinstance(id, str) and id and id not in state.log.decisions:
+        begun = _say_many(id, [one for one in state.path if one.startswith(id)])
+        nothing = f"Nothing here is named {id!r}: no edit, no output, and no message's id begins so."
+        raise NotFound(begun or _say_none(id) or nothing)
+    return state.log.decision(id)
 
 
 def way_back(state: State, entry: str) -> Iterator[tuple[str, bool]]:
@@ -262,7 +270,7 @@ def rewind(
         last = _at_time(state, path, time) - (not inclusive)
     elif isinstance(to, int):
         if not -len(path) <= to < len(path):
-            raise NotFound(f"There is no message {to}; the path has {len(path)}.")
+            raise NotFound(f"There is no message {to}; the path has {len(path):,}.")
         last = to % len(path) - (not inclusive)
     else:
         last = path.index(entry_named(state, str(to), path)) - (not inclusive)
@@ -277,18 +285,35 @@ def entry_named(state: State, name: str, among: list[str] | None = None) -> str:
     tenant, name = state.terms.tenant, str(name)
     ids = among if among is not None else (tenant.store.find(tenant.name, name) if name else [])
     found = [id for id in ids if id.startswith(name)] if name else []
-    if len(found) != 1:
-        raise NotFound(f"{'No entry' if not found else 'More than one entry'} here begins with {name!r}.")
-    return found[0]
+    if len(found) == 1:
+        return found[0]
+    raise NotFound(_say_many(name, found) or _say_none(name) or f"No entry here begins with {name!r}.")
+
+
+def _say_many(name: str, found: list[str]) -> str:
+    """Which messages a name may mean, where it means more than one."""
+    if len(found) < 2:
+        return ""
+    shown = [id[: max(SHORTEST_ID + 2, len(name) + 2)] for id in found[:_CANDIDATES]]
+    more = " …" if len(found) > _CANDIDATES else ""
+    return f"More than one entry here begins with {name!r}: {', '.join(shown)}{more}."
+
+
+def _say_none(name: str) -> str:
+    """That there is no edit or output of a name, where it is the name of such a thing."""
+    if _EDIT.fullmatch(name):
+        return f"There is no edit {name!r} in this session; `view()` shows which ones stand."
+    return f"There is no output {name!r} in this session." if _REF.fullmatch(name) else ""
 
 
 def _turns_back(state: State, path: list[str], turns: int, inclusive: bool) -> int:
     """The index of the last entry that stays; -1 where none does."""
     starts = [i for i, id in enumerate(path) if state.log.message(id).is_request]
     if not isinstance(turns, int) or isinstance(turns, bool) or not 1 <= turns <= len(starts):
-        raise NotFound(f"The path has {len(starts)} turns; {turns!r} cannot be gone back.")
+        raise NotFound(f"The path has {many(len(starts), 'turn')}; {turns!r} cannot be gone back.")
     if not inclusive and turns == len(starts):
-        raise NotFound(f"There is no turn before the {turns} that are gone back, and none to leave out.")
+        gone = "one that is" if turns == 1 else f"{turns:,} that are"
+        raise NotFound(f"There is no turn before the {gone} gone back, and none to leave out.")
     return starts[-turns if inclusive else -turns - 1] - 1
 
 
@@ -412,10 +437,17 @@ def fold(state: State, covers: tuple[str, ...], shows: str, *, dry_run: bool = F
     view = draft.offer(Fold(ids, shows), why="person", by="person", forced=True)
     if view.refused:
         error = PartlyCovered if view.refused in CUTTING else BadEdit
-        raise error(f"This fold cannot be made: {view.refused}.")
+        raise error(f"This fold cannot be made: {view.refused}{_say_partners(state, ids)}.")
     if not dry_run:
         state.commit(draft.decisions)
     return decision_in_window(draft.decisions[0], state.limits())
+
+
+def _say_partners(state: State, ids: tuple[str, ...]) -> str:
+    """Which rows have to be folded together, where some of them were named without the others."""
+    blocks = [[row.id for row in block.rows] for block in state.view().blocks]
+    cut = [rows for rows in blocks if set(rows) & set(ids) and not set(rows) <= set(ids)]
+    return f": fold {' and '.join(id[: SHORTEST_ID + 2] for id in cut[0])} together" if cut else ""
 
 
 def _ids(covers: Iterable[str]) -> tuple[str, ...]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from itertools import islice
+from shlex import quote
 
 import click
 import msgspec
 
 import fanfold
 from fanfold.cli.completing import output_refs, references
-from fanfold.cli.saying import say
+from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import Sessions, on_session, on_store
+from fanfold.core.errors import NotFound
 from fanfold.outputs.grep import Patience, Pattern
 from fanfold.outputs.output import Output
 from fanfold.stores.search import Passage
@@ -34,6 +36,8 @@ def cat(chat: fanfold.Session, ref: str, offset: int, limit: int | None, as_json
     Example: fanfold cat run-42 o12 | less
     """
     found = chat.output(ref)
+    if offset > max(1, found.line_count):
+        raise NotFound(f"{found.ref} has {many(found.line_count, 'line')}; there is no line {offset:,}.")
     if as_json:
         lines = found.lines(offset, limit or found.line_count or 1)
         say({"ref": found.ref, "media": found.media, "size": found.size, "lines": lines}, "", True)
@@ -101,12 +105,14 @@ def grep(
 
 @click.command
 @on_store
-@click.argument("words")
+@click.argument("words", metavar="WORDS", nargs=-1, required=True)
 @click.option("--session", help="Search this session only.")
 @click.option(
     "-m", "--limit", type=click.IntRange(1), default=50, show_default=True, help="At most this many hits."
 )
-def search(sessions: Sessions, words: str, session: str | None, limit: int, as_json: bool) -> None:
+def search(
+    sessions: Sessions, words: tuple[str, ...], session: str | None, limit: int, as_json: bool
+) -> None:
     """Search all sessions of a store for words, also in what is hidden.
 
     Messages, whole outputs, summaries, notes, system prompts, labels and names of sessions: everything that was not
@@ -116,8 +122,11 @@ def search(sessions: Sessions, words: str, session: str | None, limit: int, as_j
     Example: fanfold search 'connection refused'
     """
     if session is not None:
-        sessions.find(session)
-    hits = search_store(sessions.store, sessions.tenant, words, session=session)
+        session = sessions.name_of(session)
+    if len(words) > 1:
+        quoted = quote(" ".join(words))
+        raise click.UsageError(f"To search for several words, quote them: fanfold search {quoted}.")
+    hits = search_store(sessions.store, sessions.tenant, words[0], session=session)
     found = list(islice(hits, limit))
     say([msgspec.structs.asdict(one) for one in found], "\n".join(map(_told, found)), as_json)
     if next(hits, None) is not None and not as_json:

@@ -19,7 +19,9 @@ from fanfold.stores.opening import open_store
     help="Whose sessions; by default that of the settings, else `default`.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen; this machine only.")
-@click.option("--port", type=int, default=4142, show_default=True, help="0 chooses a free one.")
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=4142, show_default=True, help="0 chooses a free one."
+)
 @click.option("--browse", is_flag=True, help="Open the page in the browser.")
 @as_json
 def inspect(

@@ -46,7 +46,7 @@ def export(sessions: Sessions, session: str, out: Path | None, as_json: bool) ->
     \b
     Example: fanfold export run-42 -o run-42.jsonl
     """
-    sessions.find(session)
+    session = sessions.name_of(session)
     with atomic_file(out, private=True) as file:
         lines = fanfold.export_session(sessions.store, session, file, tenant=sessions.tenant)
     if out is not None:

@@ -7,7 +7,9 @@ from datetime import datetime
 import click
 
 from fanfold.cli.saying import as_json, columns, many, say
-from fanfold.core.errors import BadInput
+from fanfold.cli.sessions import meant
+from fanfold.core.errors import BadInput, NotFound
+from fanfold.session.stored import list_names
 
 _TITLES = (
     "when",
@@ -53,11 +55,22 @@ def requests(session: str | None, store: str | None, journal: str | None, last: 
     path = journal_path(settings.store, settings.journal)
     if path is None or not path.exists():
         raise BadInput(f"There is no journal{f' at {path}' if path else ''}: no request was served with it.")
-    every = read_journal(path, session=session)
+    every = read_journal(path)
+    if session is not None:
+        session = _session_meant(session, list(dict.fromkeys(one.session for one in every if one.session)))
+        every = [one for one in every if one.session == session]
     found = every[-last:]
     table = columns([_TITLES, *(_row(one) for one in found)], _RIGHT, wanted=(1, 3, 4, 6))
     older = f"\n{len(every) - len(found):,} older: --last {len(every)}" if len(found) < len(every) else ""
     say(found, f"{table}{older}", as_json)
+
+
+def _session_meant(begun: str, names: list[str]) -> str:
+    """The session of this name that made requests, or the only one whose name begins so."""
+    if not any(name.startswith(begun) for name in names):
+        made = f"those of {list_names(names[::-1])}" if names else "none of any session"
+        raise NotFound(f"The journal has no request of a session {begun!r}; it has {made}.")
+    return meant(begun, names)
 
 
 def _row(one: object) -> list[str]:

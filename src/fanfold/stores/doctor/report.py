@@ -15,6 +15,7 @@ from fanfold.stores.coding import as_text, readable_name
 from fanfold.stores.sealing import as_bytes
 from fanfold.stores.sql_store import Row, SQLStore
 from fanfold.stores.store import ABANDONED, name_of, summing
+from fanfold.text.lines import many
 
 Abandoned = Callable[[str, float], bool]
 """Whether a file or object of this name and age, in seconds, is nobody's if it is no blob's."""
@@ -51,13 +52,14 @@ class Report(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         whose = f" of {self.tenants:,} tenants" if self.tenants > 1 else ""
-        counts = f"{self.sessions:,} sessions{whose}, {self.lines:,} lines, {self.blobs:,} blobs"
+        lines, blobs = many(self.lines, "line"), many(self.blobs, "blob")
+        counts = f"{many(self.sessions, 'session')}{whose}, {lines}, {blobs}"
         looked = f"{self.place}: {counts} looked over"
-        lines = [looked, *map(str, self.findings)]
+        said = [looked, *map(str, self.findings)]
         if any(finding.unused and not finding.repaired for finding in self.findings):
-            lines.append("What is unused is deleted with `clear=True`, on the command line with --clear.")
-        lines.append("All is well." if self.healthy else "What is damaged has to come from a copy.")
-        return "\n".join(lines)
+            said.append("What is unused is deleted with `clear=True`, on the command line with --clear.")
+        said.append("All is well." if self.healthy else "What is damaged has to come from a copy.")
+        return "\n".join(said)
 
 
 _OWN = "\N{SYMBOL FOR UNIT SEPARATOR}"
