@@ -160,11 +160,12 @@ class Sent(msgspec.Struct, frozen=True, gc=False, tag="sent", omit_defaults=True
     """What was not sent: parts that these parameters forbid or this dialect cannot say (`entry#part`), and why."""
     time: float = 0.0
     guessed: int = 0
-    """Those of its tokens that the model's own tokenizer did not count."""
     hidden: int = 0
-    """Tokens of sealed reasoning that may be billed on top."""
+    """Those of its tokens that no tokenizer of the model counted, and sealed reasoning that may come on top."""
     loaded: tuple[str, ...] = ()
     """The tools that wait until they are needed, and were needed here."""
+    whole: int = 0
+    """What it would have taken with all that was said, by the meter itself; 0 where 0.1 wrote it."""
 
 
 class Billed(msgspec.Struct, frozen=True, tag="billed", omit_defaults=True):
@@ -238,9 +239,8 @@ class Opened(msgspec.Struct, frozen=True, tag="opened", omit_defaults=True):
     defer: float | None = None
     """The share of the window that tool schemas may take before they wait; below 0: they never wait."""
     labels: dict[str, str] = {}
-    """What the caller says of it: its client, the client's own id."""
     parent: str = ""
-    """The session that it was forked or spawned from."""
+    """What the caller says of it: its client, the client's own id; the session that it was forked or spawned from."""
 
 
 class Branched(msgspec.Struct, frozen=True, tag="branched", omit_defaults=True):
@@ -317,20 +317,20 @@ class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
     prompt: int = 0
     cached: int = 0
     output: int = 0
-    """What was billed for them."""
     written: int = 0
-    """The tokens that were written to the cache."""
+    """What was billed for them: tokens sent, and of these read from the cache and written to it; and replies."""
     asked: int = 0
     asked_cost: float = 0.0
     """What asking models for summaries took, in tokens and in dollars."""
     spared: int = 0
     whole: int = 0
-    """The tokens that edits save in a request as of now, and about those of all requests without any edit."""
+    """The tokens that edits save in a request as of now; those of all requests with everything in them."""
 
     def __add__(self, record: Record) -> Totals:
         match record:
             case Sent(tokens=tokens):
-                return replace(self, sent=self.sent + tokens, whole=self.whole + tokens + max(0, self.spared))
+                whole = record.whole or tokens + max(0, self.spared)
+                return replace(self, sent=self.sent + tokens, whole=self.whole + whole)
             case Edited(decisions=decisions):
                 made = (one for one in decisions if not isinstance(one.edit, Note | Pin))
                 return replace(self, spared=self.spared + sum(one.before - one.after for one in made))

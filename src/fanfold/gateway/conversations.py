@@ -50,7 +50,7 @@ from fanfold.session.passing import Addition, hear, last_history, messages_since
 from fanfold.session.pool import MEMORY, Lease, Pool
 from fanfold.session.request import SentRequest
 from fanfold.session.session import Session
-from fanfold.session.stored import count_unedited
+from fanfold.session.stored import count_unedited, has_cache
 
 _COMMON = "gpt-5.2"
 """A model with the vocabulary by which OpenAI's and Anthropic's are counted; others are read when one comes."""
@@ -88,6 +88,10 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     """How many edits shape it."""
     whole: int
     """The tokens of the client's own request, as it would be sent without a reduction."""
+    again: int = 0
+    """Of these, those that the client's request before had, too."""
+    caches: bool = False
+    """Whether the provider has been seen to cache prompts of this session."""
     hidden: frozenset[str] = frozenset()
     """The model's tools that the client knows nothing of: calls to them are answered here."""
     spent: int | None = None
@@ -329,6 +333,7 @@ class Conversations:
         added = Addition(mark=course.mark, known=step.known, new=step.new, frame=frame, params=course.params)
         with course.lease as chat:
             passed = pass_on(chat, added, _is_as_it_came)
+            again, caches = count_unedited(chat, -2), has_cache(chat)
         if passed is None:
             return None
         sent, mark = passed
@@ -341,6 +346,8 @@ class Conversations:
             after=sent.view.tokens,
             edits=0,
             whole=self._at_least(key, len(step.new), sent.view.tokens, more=True),
+            again=again,
+            caches=caches,
         )
         return managed, msgspec.structs.replace(course, mark=mark)
 
@@ -417,6 +424,8 @@ class Conversations:
             after=view.tokens,
             edits=len(edits),
             whole=self._count_whole(chat, holder.tenant, request),
+            again=count_unedited(chat, -2),
+            caches=has_cache(chat),
             hidden=hidden,
             spent=spent,
         )

@@ -192,6 +192,8 @@ class Listener:
 def note_managed(account: Exchanged, managed: Managed) -> None:
     """Note what is sent, and how long the client's own request is."""
     account.session, account.tokens, account.edits = managed.name, managed.after, managed.edits
+    if not account.whole:  # further rounds of a reply are not the client's
+        account.again, account.caches = managed.again, managed.caches
     account.whole = managed.whole
 
 

@@ -20,7 +20,7 @@ from fanfold.core.record import TokenUsage
 from fanfold.stores.locks import ThreadLock
 from fanfold.text.json_text import write_json
 from fanfold.tokens import models
-from fanfold.tokens.usage import cost
+from fanfold.tokens.usage import bill_everything, cost
 
 _MOST = 64 << 20
 """A file that is longer becomes the old one, and a new one begins."""
@@ -44,14 +44,18 @@ class Exchanged(msgspec.Struct, kw_only=True, omit_defaults=True):
     tokens: int = 0
     """The tokens that were sent."""
     whole: int = 0
-    """The tokens of the client's own request, about."""
+    again: int = 0
+    """The tokens of the client's own request, about, and those of them that its request before had, too."""
+    caches: bool = False
+    """Whether the provider has been seen to cache this session's prompts."""
     prompt: int = 0
     cached: int = 0
     output: int = 0
     """What was billed."""
     cost: float | None = None
     whole_cost: float | None = None
-    """What it cost in dollars, at list prices, and what the client's own request would have, equally cached."""
+    """What it cost in dollars, at list prices, and what the client's own request would have, with a cache that never
+    misses."""
     refused: int = 0
     """How often the provider said that it is too long."""
     hidden: int = 0
@@ -73,13 +77,9 @@ class Exchanged(msgspec.Struct, kw_only=True, omit_defaults=True):
         if known is None or known.prices is None:
             return
         self.cost = round((self.cost or 0.0) + cost(usage, known), 6)
-        more = max(0, round(self.whole * usage.prompt / self.tokens) - usage.prompt) if self.tokens else 0
-        part = usage.cache_read / usage.prompt if usage.prompt else 0.0
-        whole = msgspec.structs.replace(
-            usage,
-            cache_read=usage.cache_read + round(part * more),
-            input=usage.input + round((1 - part) * more),
-        )
+        scale = usage.prompt / self.tokens if self.tokens else 1.0
+        caches = self.caches or bool(usage.cache_read or usage.cache_write)
+        whole = bill_everything(round(self.whole * scale), round(self.again * scale), usage, caches=caches)
         self.whole_cost = round(cost(whole, known), 6)
 
 

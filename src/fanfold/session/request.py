@@ -36,6 +36,7 @@ from fanfold.dialects.tools import chosen_tool
 from fanfold.dialects.weigh import Offer, encoded
 from fanfold.session.aftermath import GivenParams, HashedRows
 from fanfold.session.beside import context_or_stub
+from fanfold.session.everything import count_everything
 from fanfold.session.reduce import MOVED, NOTHING, is_due, less, reduce, rest, trim
 from fanfold.session.state import State
 from fanfold.session.still import adopt, adopt_after_edits, told_at_the_end
@@ -362,6 +363,7 @@ def record(state: State, request: Request, written: Written) -> Sent:
         guessed=written.guessed,
         hidden=view.hidden,
         loaded=offer.loaded,
+        whole=count_everything(state, view),
     )
     state.write(sent)
     return sent

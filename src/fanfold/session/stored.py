@@ -10,22 +10,21 @@ from msgspec.structs import replace
 from fanfold.config.choice import remembered_options
 from fanfold.config.naming import ASKING
 from fanfold.config.options import Options, value_of
-from fanfold.core.edit import RECALL
 from fanfold.core.errors import BadInput, NotFound
 from fanfold.core.message import Call, Message, text_of
-from fanfold.core.record import Erased, Frame, Move, Opened, Record, Sent
+from fanfold.core.record import Erased, Move, Opened, Record, Sent
 from fanfold.core.view import Row, View
 from fanfold.dialects.dialect import encode
 from fanfold.dialects.tools import functions
 from fanfold.dialects.weigh import framed
 from fanfold.session import undo
 from fanfold.session.beside import words_beside, words_id
+from fanfold.session.everything import without_recall
 from fanfold.session.gc import entries_ever
 from fanfold.session.open import open_aside
 from fanfold.session.preview import last_reply
 from fanfold.session.reduce import pressure
 from fanfold.session.session import Session, Verbs
-from fanfold.session.state import tool_names
 from fanfold.session.summarize import ANY_WINDOW, summarize
 from fanfold.stores.store import Store, Tenant
 from fanfold.stores.summary import Summary
@@ -184,9 +183,7 @@ def as_request_without_edits(chat: Verbs) -> Unedited:
     state.read_whole()
     log, dialect = state.log, state.dialect
     said = [(id, message) for id in state.path if (message := log.said(id)) is not None]
-    request = encode(
-        dialect, _without_recall(log.frame(), dialect.name), [message for _, message in said], {}
-    )
+    request = encode(dialect, without_recall(log.frame(), dialect.name), [message for _, message in said], {})
     messages = list(request.pop(dialect.field))
     before = len(messages) - len(said)  # a system prompt may stand before them
     times: list[float | None] = [*[None] * before, *(log.times.get(id) for id, _ in said)]
@@ -245,23 +242,19 @@ def count_left(chat: Verbs, to: str) -> int:
     return len(set(state.path).difference(state.log.tree.path(undo.entry_named(state, to))))
 
 
-def count_unedited(chat: Verbs) -> int:
-    """The tokens that a request would have with everything in it that was said, and without tools to look it up.
-
-    In the window's tokens, as the view's are. A checkpoint of 0.1 does not tell; then it is what edits saved.
-    """
+def count_unedited(chat: Verbs, number: int = -1) -> int:
+    """The tokens of a request with everything in it that was said, in the window's tokens; 0 if there is none."""
     state = chat._state
-    view, limits, frame = state.view(), state.limits(), state.log.frame()
-    if (said := state.projection.said) is None:
-        return limits.billed(view.tokens + max(0, state.log.totals.spared if state.log.totals else 0))
-    own = _without_recall(frame, state.dialect.name)
-    return limits.billed(view.overhead + state.gauge.frame(own, view.rows).tokens + said)
+    if len(state.log.sent) < -number:
+        return 0
+    sent = state.log.sent[number]
+    return state.limits().billed(sent.whole or sent.tokens)
 
 
-def _without_recall(frame: Frame, dialect: str) -> Frame:
-    """A frame without the tools to look things up again."""
-    named = [(tool_names(replace(frame, tools=(tool,)), dialect), tool) for tool in frame.tools]
-    return replace(frame, tools=tuple(tool for names, tool in named if not names or not names <= RECALL))
+def has_cache(chat: Verbs) -> bool:
+    """Whether a bill of this session tells of a provider's cache."""
+    totals = chat._state.log.totals
+    return totals is not None and bool(totals.cached or totals.written)
 
 
 def count_erasures(chat: Verbs) -> int:

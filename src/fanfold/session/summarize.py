@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from fanfold.core.record import TokenUsage, Totals
+from fanfold.core.record import Sent, TokenUsage, Totals
 from fanfold.stores.summary import Summary
 from fanfold.tokens import models
-from fanfold.tokens.usage import cost
+from fanfold.tokens.usage import bill_everything, cost
 
 if TYPE_CHECKING:
     from fanfold.session.state import State
@@ -36,50 +36,42 @@ def summarize(state: State) -> Summary:
         prompt=totals.prompt,
         cached=totals.cached,
         output=totals.output,
-        cost=_estimate(_billed(totals), log.requests, state.terms.model, totals.asked_cost),
-        unmanaged=_estimate(_unmanaged(totals, last.tokens if last else 0), log.requests, state.terms.model),
+        cost=_estimate(_billed(totals, log.requests), log.requests, state.terms.model, totals.asked_cost),
+        unmanaged=_estimate(_unmanaged(totals, log.requests, last), log.requests, state.terms.model),
         seen=max(said, last.time if last is not None else 0.0),
     )
 
 
-class _Tokens(NamedTuple):
-    """Tokens of all requests: read afresh, from the cache, written to it, and generated."""
-
-    afresh: int
-    cached: int
-    written: int
-    output: int
-
-
-def _billed(totals: Totals) -> _Tokens:
-    afresh = max(0, totals.prompt - totals.cached - totals.written)
-    return _Tokens(afresh, totals.cached, totals.written, totals.output)
-
-
-def _unmanaged(totals: Totals, last: int) -> _Tokens:
-    """What would have been billed for requests with everything in them.
-
-    Each would only have grown at its end, so all but the newest part comes from the cache, where the provider has one.
-    """
-    scale = totals.prompt / totals.sent if totals.sent else 0.0
-    end = int((last + max(0, totals.spared)) * scale)
-    before = max(0, int(totals.whole * scale) - end)
-    if not totals.cached:
-        return _Tokens(before + end, 0, 0, totals.output)
-    written = end if totals.written else 0
-    return _Tokens(end - written, before, written, totals.output)
-
-
-def _estimate(tokens: _Tokens, requests: int, model: str | None, more: float = 0.0) -> float | None:
-    """What the requests cost, as if each had been the average one of the present model."""
-    known = models.lookup(model) if model is not None else None
-    if known is None or known.prices is None or not any(tokens[:3]):
-        return None
+def _billed(totals: Totals, requests: int) -> TokenUsage:
+    """The average bill; those of all requests together may be more than any request can have."""
     many = max(1, requests)
-    usage = TokenUsage(
-        input=tokens.afresh // many,
-        output=tokens.output // many,
-        cache_read=tokens.cached // many,
-        cache_write=tokens.written // many,
+    return TokenUsage(
+        input=max(0, totals.prompt - totals.cached - totals.written) // many,
+        output=totals.output // many,
+        cache_read=totals.cached // many,
+        cache_write=totals.written // many,
     )
-    return round(cost(usage, known) * many + more, 6)
+
+
+def _unmanaged(totals: Totals, requests: int, last: Sent | None) -> TokenUsage:
+    """The average bill of requests with everything in them: together they have so much new as the last one is long."""
+    if last is None or not totals.sent:
+        return TokenUsage()
+    many, scale = max(1, requests), totals.prompt / totals.sent
+    end = last.whole or last.tokens + max(0, totals.spared)
+    before = max(0, totals.whole - end)
+    billed = _billed(totals, requests)
+    return bill_everything(
+        int(totals.whole * scale / many),
+        int(before * scale / many),
+        billed,
+        caches=bool(totals.cached or totals.written),
+    )
+
+
+def _estimate(usage: TokenUsage, requests: int, model: str | None, more: float = 0.0) -> float | None:
+    """What so many requests cost at the prices of the present model; `more` was spent beside them."""
+    known = models.lookup(model) if model is not None else None
+    if known is None or known.prices is None or not usage.prompt:
+        return None
+    return round(cost(usage, known) * max(1, requests) + more, 6)

@@ -37,7 +37,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost: float | None = None
     """What that costs in dollars, about, at list prices; None where they are not known."""
     unmanaged: float | None = None
-    """What it would have cost, about, to send everything each time, with a cache that never misses."""
+    """What it would have cost without fanfold, about: everything sent each time, with a cache that never misses."""
     seen: float = 0.0
     """When something last happened, in seconds since 1970."""
 

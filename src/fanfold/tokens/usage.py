@@ -61,6 +61,25 @@ def cost(usage: TokenUsage, model: Model) -> float:
     return (usage.input * prices.input + usage.output * prices.output + cached) / 1_000_000
 
 
+def bill_everything(whole: int, before: int, billed: TokenUsage, *, caches: bool) -> TokenUsage:
+    """What a request with everything in it would be billed. There is no other definition of the cost without fanfold.
+
+    Such requests only grow: what the one before had, too, comes from the provider's cache, if it has one.
+    """
+    read = min(before, whole) if caches else 0
+    new = whole - read
+    written = new if billed.cache_write else 0
+    hour = round(new * billed.cache_write_1h / billed.cache_write) if written else 0
+    return TokenUsage(
+        input=new - written,
+        output=billed.output,
+        cache_read=read,
+        cache_write=written,
+        cache_write_1h=hour,
+        reasoning=billed.reasoning,
+    )
+
+
 class Shape(Struct, frozen=True, kw_only=True):
     """Where one family of providers puts its figures; of several paths the first one present counts."""
 

@@ -43,7 +43,7 @@ def requests(session: str | None, store: str | None, journal: str | None, last: 
     """List the requests that the gateway served: of all sessions, or of one.
 
     "whole" estimates the tokens of the client's own request, "whole cost" what that request would have cost
-    with the cached share it had.
+    without fanfold: all that was sent before comes from the provider's cache, if it has one.
 
     \b
     Example: fanfold requests --last 50
