@@ -1,6 +1,8 @@
 """Every request leaves a line: who asked, what was sent, what it cost, what went wrong."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -104,3 +106,34 @@ def test_half_a_character_in_the_name_of_a_model_breaks_no_line(tmp_path):
     journal.close()
     (line,) = read_journal(tmp_path / "lines.jsonl")
     assert (line.model, line.session) == ("gpt-\ufffd", "run")
+
+
+def test_only_its_owner_can_read_it_also_where_others_could(tmp_path):
+    """(43.14) Like the store beside it; an earlier release, or another program, let everybody read it."""
+    new, known = tmp_path / "new.jsonl", tmp_path / "known.jsonl"
+    known.write_bytes(b"")
+    known.with_suffix(".old.jsonl").write_bytes(b"")
+    for path in (known, known.with_suffix(".old.jsonl")):
+        path.chmod(0o644)
+    before = os.umask(0o022)
+    try:
+        for path in (new, known):
+            journal = Journal(path)
+            journal.write(Exchanged(session="run"))
+            journal.close()
+    finally:
+        os.umask(before)
+    assert {path.name: oct(path.stat().st_mode & 0o777) for path in tmp_path.iterdir()} == {
+        "new.jsonl": "0o600",
+        "known.jsonl": "0o600",
+        "known.old.jsonl": "0o600",
+    }
+    assert len(read_journal(known)) == 1
+
+
+def test_a_journal_that_is_a_device_is_written_and_left_as_it_is():
+    before = os.stat(os.devnull).st_mode
+    journal = Journal(Path(os.devnull))
+    journal.write(Exchanged(session="run"))
+    journal.close()
+    assert os.stat(os.devnull).st_mode == before

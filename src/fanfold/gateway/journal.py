@@ -7,6 +7,7 @@ said, and no key, is in it.
 from __future__ import annotations
 
 import os
+import stat
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
@@ -120,7 +121,8 @@ class Journal:
                 if os.stat(path).st_ino == os.fstat(self._file.fileno()).st_ino:
                     return self._file
             self._file.close()
-        self._file = open(path, "ab", buffering=0)  # noqa: SIM115 it stays open
+        self._file = open(path, "ab", buffering=0, opener=_open_private)  # noqa: SIM115 it stays open
+        _make_private(path.with_suffix(".old.jsonl"))
         return self._file
 
     def close(self) -> None:
@@ -129,6 +131,24 @@ class Journal:
             file, self._file = self._file, None
             if file is not None:
                 file.close()
+
+
+_PRIVATE = 0o600
+
+
+def _open_private(path: str, flags: int) -> int:
+    """Open a file that its owner alone can read, like the store beside it."""
+    file = os.open(path, flags, _PRIVATE)
+    _make_private(Path(path))
+    return file
+
+
+def _make_private(path: Path) -> None:
+    """Take a file from everybody but its owner: earlier releases let others read it. A device stays as it is."""
+    with suppress(OSError):  # somebody else's file
+        mode = os.stat(path).st_mode
+        if stat.S_ISREG(mode) and stat.S_IMODE(mode) & ~_PRIVATE:
+            os.chmod(path, _PRIVATE)
 
 
 def journal_path(store: str, chosen: str | None) -> Path | None:
