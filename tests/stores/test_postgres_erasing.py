@@ -13,7 +13,7 @@ import fanfold
 from builders import asks, calls, gives, says, tell
 from fanfold import Fold, Postgres, ask
 from fanfold.testing import FakeModel
-from postgres_server import PostgresServer
+from postgres_server import PostgresServer, running
 
 Connect = Callable[..., Postgres]
 
@@ -54,6 +54,36 @@ def test_nothing_is_left_of_an_erased_message(own_server: PostgresServer, store:
     assert not is_there(own_server, mark)
     chat.close()
     assert not is_there(own_server, mark)
+
+
+def wal_has(server: PostgresServer, mark: str) -> bool:
+    """Whether any file of the write-ahead log holds these bytes, whether it is in use or kept to be used again."""
+    files = [path for path in (server.data / "pg_wal").rglob("*") if path.is_file()]
+    return any(mark.encode() in _bytes_of(path) for path in files)
+
+
+def test_the_commands_of_the_docs_clear_the_write_ahead_log(schema: str) -> None:
+    """(43.6) A file that the server had put by to use again still had the bytes, and no switch reached it."""
+    mark = "zebra-7f3a-crossing"
+    page = (Path(__file__).parents[2] / "docs" / "store.md").read_text()
+    commands = page.partition("```sql\n")[2].partition("```")[0].strip().splitlines()
+    with running("fsync=off") as server, psycopg.connect(server.url, autocommit=True) as plain:
+        store = Postgres(server.url, schema=schema)
+        chat = fanfold.open("run", window=9_000, store=store)
+        entry = chat.say(f"It is {mark}.")
+        plain.execute("CREATE TABLE junk AS SELECT md5(n::text) FROM generate_series(1, 800000) n")
+        plain.execute("SELECT pg_switch_wal()")
+        plain.execute("CHECKPOINT")  # now the file with the mark waits to be used again
+        chat.erase(entry.id, "a person asked")
+        plain.execute("SELECT pg_switch_wal()")
+        plain.execute("CHECKPOINT")
+        assert wal_has(server, mark)
+        for command in commands:
+            plain.execute(command.encode())
+        assert not wal_has(server, mark)
+        assert chat.view().messages[0].text == "[erased: a person asked]"
+        chat.close()
+        store.close()
 
 
 def test_nothing_is_left_of_a_system_prompt_a_note_or_labels(
