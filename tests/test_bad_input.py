@@ -243,7 +243,12 @@ def test_arguments_that_are_no_json_object_are_kept_and_named_when_read(raw: str
         ({"window": -5}, "window is -5"),
         ({"window": 0}, "window is 0"),
         ({"window": 8_000.5}, "window is 8000.5"),
-        ({"window": "8k"}, "window is '8k'"),
+        (
+            {"window": "8x"},
+            "window is '8x'; it must be a whole number of at least 1, or a size such as '16k'",
+        ),
+        ({"window": "0k"}, "window is '0k'"),
+        ({"window": 1_000, "trigger": "120%"}, "trigger is '120%'"),
         ({"window": True}, "window is True"),
         (
             {"window": 1_000, "reserve": 1_000},
@@ -346,7 +351,10 @@ def test_neither_model_nor_window_opens_nothing() -> None:
         ({"hooks": {"after_edit": print}}, r"hooks is a fanfold.Hooks, such as Hooks\(after_edit=…\), not {"),
         ({"hooks": []}, r"hooks is a fanfold.Hooks, .*, not \[\]"),
         ({"on_edit": "x"}, "on_edit is a function of an Outcome, not 'x'"),
-        ({"summarizer_window": -5}, "summarizer_window is a whole number of tokens, at least 1, not -5"),
+        (
+            {"summarizer_window": -5},
+            "summarizer_window is a whole number of tokens, at least 1, or a size such as 16k, not -5",
+        ),
         ({"summarizer_window": 0}, "summarizer_window is a whole number"),
         ({"summarizer_window": 1.5}, "summarizer_window is a whole number"),
         ({"summarizer_window": "x"}, "summarizer_window is a whole number"),

@@ -34,7 +34,7 @@ def check(run, folder, written, *told):
         ("[serve.upstreams]\nopenia = 'http://a'\n", ["line 2: There is no upstream 'openia'. Did you mean"]),
         ('[serve.per_model."a*"]\nwindow = 0\n', ["line 2: A window is a number of tokens above zero."]),
         ("[serve.models]\na = 5\n", ["line 2: a is a text in quotes."]),
-        (ALICE + "window = 'big'\n", ["line 4: window is a whole number."]),
+        (ALICE + "window = 'big'\n", ['line 4: window is a whole number, or a size such as "16k".']),
         (ALICE + "anthropic = 'env:NOBODY_SET'\n", ["line 4: ", "NOBODY_SET, which is not set."]),
         (f"[serve.keys.a]\n{KEY}", ["line 1: [serve.keys.a] has no tenant: add one."]),
         (f"[serve.keys.a]\n{KEY}tenant = ''\n", ["line 3: The tenant of [serve.keys.a] has no name"]),

@@ -6,28 +6,10 @@ import re
 
 import click
 
-_SIZE = re.compile(r"(\d[\d_,]*(?:\.\d+)?)\s*(k|m|g|ki|mi|gi)?(?:b|tokens)?", re.IGNORECASE)
-_PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%")
+from fanfold.text.sizes import share_of, size_of
+
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)", re.IGNORECASE)
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
-_UNITS = {
-    "": 1,
-    "k": 1_000,
-    "m": 1_000_000,
-    "g": 1_000_000_000,
-    "ki": 1 << 10,
-    "mi": 1 << 20,
-    "gi": 1 << 30,
-}
-
-
-def size_of(text: str) -> int | None:
-    """The number that a size stands for; None where it is no size."""
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        return None
-    number = float(re.sub("[_,]", "", found.group(1))) * _UNITS[(found.group(2) or "").lower()]
-    return int(number) if number == int(number) else None
 
 
 def size(text: str) -> int:
@@ -42,10 +24,10 @@ def share(text: str) -> int | float:
     """A part of the window, `85%` (0.85), or a size in tokens: the type tells which."""
     if not text.strip().endswith("%"):
         return size(text)
-    found = _PERCENT.fullmatch(text.strip())
-    if found is None or not 0 < float(found.group(1)) <= 100:
+    part = share_of(text)
+    if part is None:
         raise click.BadParameter(f"{text!r} is no share; write 1% to 100%, or a size such as 100k.")
-    return float(found.group(1)) / 100
+    return part
 
 
 def duration(text: str) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
 import msgspec
@@ -15,13 +15,14 @@ import msgspec
 from fanfold.asking.model import AskableModel, is_client
 from fanfold.config.defaults import meter_for
 from fanfold.config.events import Hooks
-from fanfold.core.budget import Budget
+from fanfold.core.budget import Budget, whole_number
 from fanfold.core.errors import BadSetting, unknown
 from fanfold.core.plan import Strategy, name_of
 from fanfold.outputs.filters import Filter
 from fanfold.strategies.fallbacks import FALLBACKS
 from fanfold.systems.presets import Preset
 from fanfold.text.plain import copy_plain, plain_text
+from fanfold.text.sizes import number_of
 from fanfold.tokens.meter import Meter
 
 P = ParamSpec("P")
@@ -182,15 +183,15 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "the name of a model, a client of its SDK, a Model, or a function of a question",
     ),
     "summarizer_window": (
-        lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 1,
-        "a whole number of tokens, at least 1",
+        lambda value: isinstance(size := number_of(value), int) and not isinstance(value, bool) and size >= 1,
+        "a whole number of tokens, at least 1, or a size such as 16k",
     ),
     "hooks": (lambda value: isinstance(value, Hooks), "a fanfold.Hooks, such as Hooks(after_edit=…)"),
     "on_edit": (callable, "a function of an Outcome"),
     "on_moved": (lambda value: value in get_args(OnMoved), f"one of {', '.join(get_args(OnMoved))}"),
     "clock": (callable, "a function that returns seconds"),
 }
-"""What an option takes, as a test and in words; a window is checked by its budget."""
+"""What an option takes, as a test and in words; a window is checked as its budget checks it."""
 NEVER_NONE = frozenset(("tenant", "fallback", "on_moved", "clock"))
 
 
@@ -232,6 +233,8 @@ def _summarizer(value: Any) -> Any:
 
 
 MAKERS: dict[str, Callable[[Any], Any]] = {
+    "window": partial(whole_number, "window"),
+    "summarizer_window": number_of,
     "system": lambda value: (plain_text(value),) if isinstance(value, str) else tuple(value),
     "tools": tuple,
     "labels": lambda value: {plain_text(name): plain_text(text) for name, text in value.items()},

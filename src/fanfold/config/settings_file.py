@@ -11,6 +11,7 @@ import msgspec
 
 from fanfold.core.errors import BadSetting, unknown
 from fanfold.text.patterns import pattern
+from fanfold.text.sizes import with_numbers
 from fanfold.tokens import models
 from fanfold.tokens.models import Model
 
@@ -101,7 +102,7 @@ def _model(file: File, name: str, fields: Any) -> Model:
         if field not in known:
             raise file.wrong(str(unknown("setting of a model", field, known)), "models", name, field)
     try:
-        return msgspec.convert({"name": name, **fields}, Model)
+        return msgspec.convert({"name": name, **with_numbers(fields)}, Model)
     except ValueError as error:
         found = re.search(r"at `\$\.(\w+)`", str(error))
         message = f'[models."{name}"]: {str(error).rstrip(".")}.'

@@ -6,9 +6,10 @@ from functools import cached_property
 from math import ceil, floor, inf
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import force_setattr, replace
 
 from fanfold.core.errors import BadBudget
+from fanfold.text.sizes import number_of, portion_of
 
 BOUNDS = (0.5, 2.5)
 """An estimate may be corrected to between half of it and two and a half times as much."""
@@ -114,13 +115,15 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
         for name in ("window", "max_input", "max_output", "max_bytes", "reserve", "gain", "cached_from"):
             value = getattr(self, name)
             if value is not None:
-                check_whole(name, value, least=0 if name in ("reserve", "gain", "cached_from") else 1)
+                least = 0 if name in ("reserve", "gain", "cached_from") else 1
+                force_setattr(self, name, whole_number(name, value, least))
         for name in ("trigger", "target"):
-            value = getattr(self, name)
+            value = portion_of(getattr(self, name))
             if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < inf:
                 raise BadBudget(
                     f"{name} is {value!r}; it must be a share between 0 and 1, or a number of tokens."
                 )
+            force_setattr(self, name, value)
         if not isinstance(self.buffer, int | float) or not 0 <= self.buffer < 1:
             raise BadBudget(f"buffer is {self.buffer!r}; it must be a share of the window, below 1.")
         if self.limit <= 0:
@@ -179,7 +182,7 @@ class Budget(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True, dict
     @property
     def tool_share(self) -> int:
         """How many tokens tool outputs may take together (systems.md A1)."""
-        return tool_share(self.window)
+        return min(max(floor(self.window * 0.25), 20_000), 60_000)
 
     def counted(self, billed: float) -> int:
         """Billed tokens in the meter's own tokens."""
@@ -237,18 +240,16 @@ def _lower(limit: int | None, other: int | None) -> int | None:
     return limit if other is None or (limit is not None and limit < other) else other
 
 
-def tool_share(window: int) -> int:
-    """How many tokens tool outputs may take together (systems.md A1)."""
-    return min(max(floor(window * 0.25), 20_000), 60_000)
-
-
 _MOST = 2**53
 """More tokens or bytes than this are no limit, and cannot be reckoned with exactly."""
 
 
-def check_whole(name: str, value: object, least: int = 1) -> None:
-    """Refuse what is no whole number of at least `least`."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise BadBudget(f"{name} is {value!r}; it must be a whole number of at least {least}.")
-    if value > _MOST:
-        raise BadBudget(f"{name} is a number of {value.bit_length()} bits; it must be at most {_MOST:,}.")
+def whole_number(name: str, value: object, least: int = 1) -> int:
+    """The whole number of at least `least` that is given, or that a size such as `16k` stands for."""
+    number = number_of(value)
+    if not isinstance(number, int) or isinstance(number, bool) or number < least:
+        more = ", or a size such as '16k'" * isinstance(value, str)
+        raise BadBudget(f"{name} is {value!r}; it must be a whole number of at least {least}{more}.")
+    if number > _MOST:
+        raise BadBudget(f"{name} is a number of {number.bit_length()} bits; it must be at most {_MOST:,}.")
+    return number

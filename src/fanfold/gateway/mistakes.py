@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin
 import msgspec
 
 from fanfold.core.errors import unknown
+from fanfold.text.sizes import SIZED
 
 _WORDS: dict[Any, str] = {
     int: "a whole number",
@@ -52,7 +53,8 @@ def _misread_value(value: Any, kind: Any, place: tuple[str, ...]) -> Iterator[Mi
         try:
             msgspec.convert(value, kind)
         except msgspec.ValidationError:
-            yield Mistake(place, f"{place[-1]} is {_in_words(kind)}.")
+            size = ', or a size such as "16k"' * (place[-1] in SIZED)
+            yield Mistake(place, f"{place[-1]} is {_in_words(kind)}{size}.")
 
 
 def _in_words(kind: Any) -> str:

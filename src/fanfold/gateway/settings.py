@@ -30,6 +30,7 @@ from fanfold.core.errors import BadInput, BadSetting, unknown
 from fanfold.dialects.registry import DIALECTS, DialectName
 from fanfold.gateway.mistakes import Mistake, misread
 from fanfold.gateway.safety import LOOPBACK
+from fanfold.text.sizes import with_numbers
 
 PROVIDERS = {
     "anthropic": "https://api.anthropic.com",
@@ -139,7 +140,7 @@ def read_settings(given: Mapping[str, Any] | None = None) -> ServeSettings:
     """The settings of the file, with those that are given in their place; checked."""
     file = read_file()
     usual = with_settings({}).get("store")
-    written = file.table("serve") if file else {}
+    written = with_numbers(file.table("serve")) if file else {}
     if file:
         register(file)
         refuse(misread(written, ServeSettings, ("serve",)), file)

@@ -40,7 +40,7 @@ class Other(TypedDict, total=False):
     """Another model, with its own limits, meter and rules."""
     dialect: str | None
     """Another provider's wire format: messages and tools are sent in that form from then on."""
-    window: int | None
+    window: int | str | None
 
 
 class SubAgent(Other, total=False):

@@ -92,7 +92,7 @@ def _arguments(
     *,
     model: str | None = None,
     dialect: str | None = None,
-    window: int | None = None,
+    window: int | str | None = None,
     budget: Budget | None = None,
     system: str | Iterable[Any] | None = None,
     tools: Iterable[Any] | None = (),
@@ -109,7 +109,7 @@ def _arguments(
     defer: bool | float | None = None,
     meter: Meter | str | None = None,
     summarizer: Summarizer | None = None,
-    summarizer_window: int | None = None,
+    summarizer_window: int | str | None = None,
     hooks: Hooks | None = None,
     on_edit: Callable[[Outcome], object] | None = None,
     on_moved: OnMoved = "raise",
@@ -122,7 +122,7 @@ def _arguments(
 
     - `model`: the model's name, in any usual spelling; its limits, prices and tokenizer are known.
     - `dialect`: `openai.chat`, `openai.responses`, `anthropic` or `gemini`; by default that of the model's provider.
-    - `window`, `budget`: tokens of the context window, or all limits and thresholds; either of them, or a `model`.
+    - `window`, `budget`: tokens of the context window, such as `"16k"`, or all limits; either of them, or a `model`.
     - `system`, `tools`: the system prompt and the tools. `volatile`: words by which its changing lines are known.
     - `store`, `tenant`: `sqlite:agent.db`, `postgresql://…`, or a store (default: `memory`); tenants share nothing.
     - `labels`: what you want to know of it in a list of sessions, such as its client; remembered, never sent.

@@ -6,7 +6,7 @@ from math import ceil, floor
 
 from msgspec.structs import replace
 
-from fanfold.core.budget import Budget, check_whole
+from fanfold.core.budget import Budget, whole_number
 from fanfold.core.errors import BadBudget
 
 NEARLY_FULL = 0.95
@@ -39,7 +39,7 @@ def at_percent(budget: Budget, percent: float) -> Budget:
 
 def codelia(limit: int, ratio: float = 0.8) -> Budget:
     """Compact at floor(limit × ratio) of the model's input limit (A11)."""
-    check_whole("limit", limit)
+    whole_number("limit", limit)
     check_between("threshold_ratio", ratio, most=1)
     return Budget(window=limit, reserve=0, trigger=max(2, floor(limit * ratio)), target=min(0.4, ratio / 2))
 
@@ -51,7 +51,7 @@ def openstarry(limit: int) -> Budget:
 
 def gemini_cli(limit: int = 1_048_576, threshold: float = 0.5, keep: float = 0.3) -> Budget:
     """Compress at half of the model's limit, keep the newest 30 % (D1)."""
-    check_whole("limit", limit)
+    whole_number("limit", limit)
     check_between("threshold", threshold, most=1)
     check_between("keep", keep, most=1)
     trigger = max(2, ceil(limit * threshold))
@@ -60,16 +60,16 @@ def gemini_cli(limit: int = 1_048_576, threshold: float = 0.5, keep: float = 0.3
 
 def nearly_full(remaining: int) -> Budget:
     """Compress where a request takes more than 95 % of what remains (D3)."""
-    check_whole("remaining", remaining)
+    whole_number("remaining", remaining)
     trigger = max(2, floor(remaining * NEARLY_FULL) + 1)
     return Budget(window=remaining, reserve=0, trigger=trigger, target=NEARLY_FULL / 2)
 
 
 def roo_code(window: int, max_tokens: int | None = None, percent: float = 75.0) -> Budget:
     """Condense at a percentage of the window, never above 0.9 of it less the reply (E1)."""
-    check_whole("window", window)
+    whole_number("window", window)
     if max_tokens is not None:
-        check_whole("max_tokens", max_tokens, least=0)
+        whole_number("max_tokens", max_tokens, least=0)
     check_between("percent", percent, most=100)
     reply = max_tokens or 8_192
     allowed = floor(window * 0.9) - reply

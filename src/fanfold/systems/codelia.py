@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil, floor
 from typing import Any
 
-from fanfold.core.budget import tool_share
+from fanfold.core.budget import Budget
 from fanfold.core.edit import GREP, READ, TRIMMED, with_ref
 from fanfold.core.errors import NotFound
 from fanfold.outputs.filters.clip import LINE, SIZE
@@ -35,7 +35,7 @@ def estimate_tokens(text: str) -> int:
 
 def context_budget(context_window: int) -> int:
     """How many tokens tool outputs may take together: a quarter of the window, 20,000 to 60,000 (A1)."""
-    return tool_share(context_window)
+    return Budget(window=context_window).tool_share
 
 
 def output_ref(id: str, content: str) -> dict[str, Any]:
