@@ -163,7 +163,12 @@ class Auto(msgspec.Struct, frozen=True):
 
 def _least(thrift: float) -> float:
     """The share of what the frame leaves that is the least target of hand-overs."""
-    return LEAST - max(0.0, thrift / _THRIFTY - 1) * (LEAST - _BRIEF)
+    return LEAST - _beyond(thrift) * (LEAST - _BRIEF)
+
+
+def _beyond(thrift: float) -> float:
+    """How far thrift goes beyond the point from which more than the beginning and the end of reductions counts."""
+    return max(0.0, thrift / _THRIFTY - 1)
 
 
 def _may_go(view: View) -> int:
@@ -176,13 +181,13 @@ def _at(shares: tuple[float, float], thrift: float, view: View, budget: Budget) 
     """Tokens of a view that takes a share of what the frame leaves."""
     free = max(0, budget.room - framing(view))
     share = shares[0] + (shares[1] - shares[0]) * thrift
-    return int(framing(view) + share * (_lean(free) if thrift else 1.0) * free)
+    return int(framing(view) + share * _lean(free, thrift) * free)
 
 
-def _lean(free: int) -> float:
+def _lean(free: int, thrift: float) -> float:
     """What is left of the shares where the frame leaves so much room."""
-    if free <= _MIDDLE:
+    if not thrift or free <= _MIDDLE:
         return 1.0
     middle: float = max(_STILL, (_MIDDLE / free) ** _LEAN)
     large: float = (_LARGE / free) ** _LEAN if free > _LARGE else 1.0
-    return min(middle, large)
+    return min(1 - _beyond(thrift) * (1 - middle), large)
