@@ -153,3 +153,53 @@ def test_undo_and_redo_lead_to_the_same_bytes_though_the_bill_no_longer_counts()
     assert chat.view().messages != shown
     chat.redo()
     assert json.dumps(chat.request(max_tokens=300)) == json.dumps(before)
+
+
+def rows_of(chat: fanfold.Session) -> list[object]:
+    return [(row.id, row.messages) for row in chat.view().rows]
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_return_is_taken_back_as_a_whole_by_one_undo_or_redo(named: bool) -> None:
+    chat = worked()
+    entry = hidden(chat)
+    before, standing = rows_of(chat), [one.decision.id for one in chat.edits() if one.fate != "undone"]
+    undone = [one.edit.edit for one in chat.undo(entry) if isinstance(one.edit, Undo)]
+    assert len(undone) > 1
+    if named:
+        chat.redo(undone[0])
+    else:
+        chat.undo()
+    assert rows_of(chat) == before
+    assert [one.decision.id for one in chat.edits() if one.fate != "undone"] == standing
+    chat.undo(undone[0])
+    assert chat.view().row(entry) is None or chat.view().row(entry).was is not None  # type: ignore[union-attr]
+
+
+def test_redo_without_a_name_takes_a_return_back_too() -> None:
+    chat = worked()
+    entry, before = hidden(chat), rows_of(chat)
+    chat.undo(entry)
+    chat.redo()
+    assert rows_of(chat) == before
+
+
+def test_a_message_is_brought_back_and_hidden_as_often_as_one_likes() -> None:
+    chat = worked()
+    entry, before = hidden(chat), rows_of(chat)
+    for _ in range(3):
+        chat.undo(entry)
+        back = rows_of(chat)
+        assert back != before
+        chat.undo()
+        assert rows_of(chat) == before
+    assert chat.undo(), "after that, the last edit is meant again"
+    assert rows_of(chat) not in (before, back)
+
+
+def test_what_was_done_since_is_undone_before_a_return() -> None:
+    chat = worked()
+    chat.undo(hidden(chat))
+    note = chat.note("plan", "go on")
+    (undone,) = chat.undo()
+    assert undone.edit == Undo(note.id)

@@ -97,10 +97,12 @@ def test_one_message_is_brought_back_by_its_id_and_what_was_hidden_with_it_is_no
     assert held == "Automatic edits leave it alone until: fanfold release run o1"
     assert back == "To hide it again: fanfold redo run e2"
     tried = run("undo", "run", "--dry-run").out
-    assert tried.startswith("e5 would be undone: ")
-    assert " 1 message would come back into view. " in tried
+    assert tried.startswith("e5, e4, e3 would be undone: ")
+    assert " e2 and e1 would stand again. " in tried
     assert run("release", "run", "o1").code == 0
-    assert run("redo", "run", "e2").out.splitlines()[1:] == ["e2 stands again."]
+    assert run("redo", "run", "e2").out.splitlines()[1:] == [
+        "e2 and e1 stand again. 2 messages are hidden again."
+    ]
     assert run("show", "run", "--ids").out.splitlines()[1:] == hidden
 
 
@@ -117,7 +119,9 @@ def test_a_message_under_a_fold_of_a_fold_is_hidden_again_by_the_commands_that_u
     assert run("show", "run", "--ids").out.splitlines()[1:] == hidden
 
 
-def test_where_no_single_command_hides_a_message_again_each_is_named(run: Run, store: str) -> None:
+def test_a_message_that_several_edits_shortened_is_shortened_again_by_one_command(
+    run: Run, store: str
+) -> None:
     def both(view: fanfold.View, budget: fanfold.Budget) -> list[fanfold.Elide]:
         return [fanfold.Elide(f"{view.rows[0].id}#{part}", "[left out; ref={ref}]") for part in (0, 1)]
 
@@ -129,10 +133,9 @@ def test_where_no_single_command_hides_a_message_again_each_is_named(run: Run, s
         assert len(chat.compact(force=True).decisions) == 2
     hidden = run("show", "two").out.splitlines()[1:]
     back = run("undo", "two", entry[:8]).out.splitlines()[-1].removeprefix("To hide it again: ")
-    assert back.split("; ") == ["fanfold undo two e4", "fanfold undo two e3"]
+    assert back == "fanfold redo two e1"
     assert run("show", "two").out.splitlines()[1:] != hidden
-    for command in back.split("; "):
-        assert run(*command.split()[1:]).code == 0
+    assert run(*back.split()[1:]).code == 0
     assert run("show", "two").out.splitlines()[1:] == hidden
 
 
@@ -345,3 +348,28 @@ def test_a_forced_reduction_that_does_nothing_says_why_and_what_to_do(run: Run, 
 def test_a_rewind_to_nowhere_names_the_options(run: Run, store: str) -> None:
     told = run("rewind", "run").err
     assert told == "fanfold: Say where to go back to: ENTRY, --turns or --time, one of them.\n"
+
+
+def test_an_undo_of_an_undo_says_what_is_hidden_again(run: Run, shortened: str) -> None:
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert run("fold", "run", ids[0], ids[2], "They looked.").code == 0
+    undone = run("undo", "run", "e2").out.split()[0]
+    assert run("undo", "run", undone, "--dry-run").out.split(". ")[1] == "e2 would stand again"
+    assert run("undo", "run", undone).out.splitlines()[1:] == [
+        "e2 stands again. 3 messages are hidden again."
+    ]
+    assert " is hidden by e2 " in run("why", "run", "o1").out
+
+
+def test_undo_right_after_a_message_came_back_hides_it_again(run: Run, shortened: str) -> None:
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    assert run("fold", "run", ids[0], ids[2], "They looked.").code == 0
+    hidden = run("show", "run", "--ids").out.splitlines()[1:]
+    assert run("undo", "run", "o1").code == 0
+    assert run("undo", "run", "--dry-run").out.split(". ")[1] == "e2 and e1 would stand again"
+    told = run("undo", "run").out.splitlines()[1:]
+    assert told == ["e2 and e1 stand again. 2 messages are hidden again."]
+    assert run("show", "run", "--ids").out.splitlines()[1:] == hidden
+    assert "the model sees" not in run("why", "run", "o1").out.splitlines()[0]
+    assert run("undo", "run", "e2").code == 0
+    assert "shortened by e1" in run("why", "run", "o1").out.splitlines()[0]

@@ -275,9 +275,9 @@ def _redo_undone(seat: Seat, made: Made) -> list[Step]:
 
 def _undo_redone(seat: Seat, made: Made) -> list[Step]:
     """What was made again is undone again; what gave way to it is made again."""
-    edits = [edit_meant(seat.chat, one.id) for one in made.decisions]
-    again = edits[-1:]  # what gave way to it comes before it
-    away = [edit for edit in reversed(edits) if edit not in again]
+    edits = [(edit_meant(seat.chat, one.id), one.edit) for one in reversed(made.decisions)]
+    again = [id for id, edit in edits if isinstance(edit, Undo) and edit.edit != id]  # an undo was undone
+    away = [id for id, edit in edits if id not in again]
     return [*(("undo", {"edit": edit}) for edit in again), *(("redo", {"edit": edit}) for edit in away)]
 
 

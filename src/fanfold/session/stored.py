@@ -166,6 +166,12 @@ def edit_meant(chat: Verbs, undo: str) -> str:
     return chat._state.log.meant(undo)
 
 
+def names_message(chat: Verbs, name: str) -> bool:
+    """Whether an undo of this name brings one message back."""
+    chat._state.read_whole()
+    return undo.message_named(chat._state, name) is not None
+
+
 class Unedited(NamedTuple):
     """A conversation without any edit, in the form of its provider."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
+from itertools import takewhile
 
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from fanfold.core.layout import Layout, read_rows
 from fanfold.core.log import Log
 from fanfold.core.record import Edited, Released
 from fanfold.core.view import Span
+from fanfold.session.cause import made_again
 from fanfold.session.projection import standing_on
 from fanfold.session.state import State
 from fanfold.strategies.handover.seal import seal_again
@@ -24,6 +26,8 @@ SHORTEST_ID, _FEWEST = 6, 4
 """So many characters name an entry; fewer may be anything. Where nothing else can be meant, the second is enough."""
 _EDIT, _REF = re.compile(r"e\d{1,6}"), re.compile(r"o\d{1,6}")
 """How an edit is named, and how an output."""
+_RETURN = "bring back "
+"""Why the undos were made that brought one message back; its id follows."""
 _CANDIDATES = 4
 """So many messages are named of those that a name may mean."""
 
@@ -31,13 +35,17 @@ _CANDIDATES = 4
 def undo(state: State, edit: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
     """Take an edit back, by default the last one that stands; of a message's id, bring back that message alone.
 
-    What comes back is exempt from automatic edits. A repair is not in the way: it stands on what it repaired, and the
-    next request repairs anew what needs it.
+    Without a name, right after a message was brought back, that is taken back as a whole. What comes back is exempt
+    from automatic edits. A repair is not in the way: it stands on what it repaired, and the next request repairs anew
+    what needs it.
     """
     state.read_whole()
-    entry = None if edit is None else _message_named(state, edit)
+    entry = None if edit is None else message_named(state, edit)
     if entry is not None:
         return bring_back(state, entry)
+    returned = _last_return(state) if edit is None else ()
+    if returned:
+        return _undo_each(state, returned)
     target = _last(state) if edit is None else _edit_named(state, edit)
     if isinstance(target.edit, Repair):
         raise BadEdit(f"{target.id} repairs what the provider would refuse; it cannot be undone.")
@@ -49,12 +57,37 @@ def undo(state: State, edit: str | None = None, *, through: bool = False) -> tup
         raise Covered(
             f"{target.id} is covered by {names}. Undo that first, or say `through=True` to undo both."
         )
-    chosen = (*reversed(above), target)
-    _try(state, chosen)
-    return tuple(state.decide(Undo(decision.id), why="undo") for decision in chosen)
+    return _undo_each(state, (*reversed(above), target))
 
 
-def _message_named(state: State, name: str) -> str | None:
+def _undo_each(
+    state: State, chosen: Sequence[Decision], why: str = "undo", since: int = 0
+) -> tuple[Decision, ...]:
+    """Undo these in their order, if that leaves no edit without whole rows."""
+    _try(state, tuple(chosen), since)
+    return tuple(state.decide(Undo(decision.id), why=why) for decision in chosen)
+
+
+def _last_return(state: State) -> tuple[Decision, ...]:
+    """What was decided to bring one message back, the last of it first, where no edit was made since."""
+    log = state.log
+    made = [one for one in log.decisions.values() if not isinstance(one.edit, Repair)]
+    again = [made.pop()] if made and made[-1].id in made_again(log) else []
+    back = _returned_with(log, made[-1]) if made else []
+    return tuple(one for one in (*again, *reversed(back)) if one.id not in log.undone()) if back else ()
+
+
+def _returned_with(log: Log, made: Decision) -> list[Decision]:
+    """The undos that brought a message back together with this one; none where it did not do that."""
+    if not made.why.startswith(_RETURN):
+        return []
+    decisions = list(log.decisions.values())
+    at = decisions.index(made)
+    before = takewhile(lambda one: one.why == made.why, reversed(decisions[:at]))
+    return [*reversed(list(before)), *takewhile(lambda one: one.why == made.why, decisions[at:])]
+
+
+def message_named(state: State, name: str) -> str | None:
     """The message on this path that a name means: its id, or an output's reference. None where it means an edit."""
     log, name = state.log, str(name)
     if name in log.decisions or _EDIT.fullmatch(name):
@@ -100,7 +133,10 @@ def bring_back(state: State, entry: str) -> tuple[Decision, ...]:
     for decision in standing_edits(state):
         kept = isinstance(decision.edit, Elide) and decision.edit.instead
         if decision.reduces and not kept and id in leaves(covers_of(decision.edit)):
-            done += () if decision.id in state.log.undone() else undo(state, decision.id, through=True)
+            above = (
+                [] if decision.id in state.log.undone() else [*reversed([*_above(state, decision)]), decision]
+            )
+            done += _undo_each(state, above, f"{_RETURN}{id}")
     if not done:
         raise NotFound(f"No edit hides or shortens {entry[:12]}.")
     if outermost is not None:
@@ -196,7 +232,8 @@ def _keep_pinned(log: Log, undone: tuple[Decision, ...], shadowed: Container[str
 def redo(state: State, edit: str | None = None) -> tuple[Decision, ...]:
     """Bring an undone edit back; by default the one undone last.
 
-    Where a message was brought back alone, what hides the others since then is undone: they are hidden as before.
+    Where a message was brought back alone, what hides the others since then is undone: they are hidden as before. The
+    first edit that was undone for it brings back the others, too.
     """
     state.read_whole()
     log, dead = state.log, state.log.undone()
@@ -207,14 +244,24 @@ def redo(state: State, edit: str | None = None) -> tuple[Decision, ...]:
         target = next(undone, None)
         if target is None:
             raise NotFound("There is no undone edit to redo.")
+        target = _first_for(log, target)
     else:
         target = log.decision(edit).id
     if target not in dead:
         raise BadEdit(f"{target} is not undone; there is nothing to redo.")
     undoing = [decision for decision, undone in undos if undone == target]
-    chosen = (*_instead(state, log.decisions[target], undoing[-1]), *undoing)
-    _try(state, chosen, since=log.born[undoing[-1].id])
-    return tuple(state.decide(Undo(decision.id), why="redo") for decision in chosen)
+    together = _returned_with(log, undoing[-1])
+    others = together[1:] if together[:1] == undoing[-1:] else []
+    standing = [one for one in reversed(others) if one.id not in dead]
+    chosen = (*_instead(state, log.decisions[target], undoing[-1]), *standing, *undoing)
+    return _undo_each(state, chosen, "redo", since=log.born[undoing[-1].id])
+
+
+def _first_for(log: Log, target: str) -> str:
+    """The edit that was undone first for the same message as this one; without such a message, itself."""
+    together = _returned_with(log, log.decisions[log.undone()[target]])
+    first = together[0].edit if together else None
+    return first.edit if isinstance(first, Undo) else target
 
 
 def _instead(state: State, target: Decision, undoing: Decision) -> Iterator[Decision]:
@@ -230,7 +277,7 @@ def _instead(state: State, target: Decision, undoing: Decision) -> Iterator[Deci
 def release(state: State, edit: str) -> None:
     """Let automatic edits touch again what a person brought back; named by the undone edit, or by a message."""
     state.read_whole()
-    entry, log = _message_named(state, edit), state.log
+    entry, log = message_named(state, edit), state.log
     if entry is None:
         targets = [log.meant(log.decision(edit).id)]
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from logging import getLogger
 
@@ -15,10 +15,11 @@ from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
 from fanfold.cli.views import command_on, how_to_bring_back, within_terminal
 from fanfold.core.edit import Decision, Pin, Undo, covers_of
-from fanfold.core.errors import FanfoldError, NotFound
+from fanfold.core.errors import NotFound
 from fanfold.core.view import View
 from fanfold.session.look import summary_of
 from fanfold.session.preview import Preview
+from fanfold.session.stored import edit_meant, names_message
 
 _LOOKED_AT, _NAMED = 100, 2
 """So many messages that came back are looked at, and so many are named that are still shortened."""
@@ -107,8 +108,8 @@ def undo(chat: fanfold.Session, what: str | None, through: bool, dry_run: bool, 
     """Take an edit back, or bring one message back.
 
     WHAT is an edit (`e7`), the id of a message, or an output (`o4`); without it, the last edit. A message comes back
-    alone, whatever hides it: what was folded with it stays folded. Automatic edits do not touch what comes back, until
-    `release`.
+    alone, whatever hides it: what was folded with it stays folded. Right after that, `undo` without a name hides it
+    again. Automatic edits do not touch what comes back, until `release`.
 
     \b
     Example: fanfold undo run-42 e7
@@ -128,8 +129,8 @@ def undo(chat: fanfold.Session, what: str | None, through: bool, dry_run: bool, 
         said = {"decisions": told.decisions, "before": told.before, "after": told.after, "dry_run": True}
         say(said, " ".join(filter(None, lines)), as_json)
         return
-    alone = what is not None and what not in {one.decision.id for one in chat.edits()}
-    remark = partial(_after_return, what, chat.view()) if alone else _after_undo
+    alone = what is not None and names_message(chat, what)
+    remark = partial(_after_return, what) if alone else partial(_after_undo, chat.view())
     _change(chat, lambda: chat.undo(what, through=through), as_json, remark)
 
 
@@ -142,8 +143,7 @@ def redo(chat: fanfold.Session, edit: str | None, as_json: bool) -> None:
     \b
     Example: fanfold redo run-42
     """
-    undone = {one.undone_by: one.decision.id for one in chat.edits() if one.undone_by}
-    _change(chat, lambda: chat.redo(edit), as_json, partial(_after_redo, undone))
+    _change(chat, lambda: chat.redo(edit), as_json, partial(_after_redo, chat.view()))
 
 
 @click.command
@@ -236,54 +236,50 @@ def _change(
     say(said, "\n".join(filter(None, lines)), as_json)
 
 
-def _after_undo(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
+def _after_undo(before: View, chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
     """What else there is to know: what other edits still hide or shorten, and what the next request does."""
+    if again := _after_redo(before, chat, decisions):
+        return again
     return "\n".join(filter(None, (_still_short(chat, decisions), _ahead(chat.preview()))))
 
 
-def _after_return(
-    what: str | None, before: View, chat: fanfold.Session, decisions: Sequence[Decision]
-) -> str:
-    """The same of one message that came back, and how to hide it again; `before` is the view that hid it."""
+def _after_return(what: str | None, chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
+    """The same of one message that came back, and how to hide it again."""
     again = [one for one in decisions if not isinstance(one.edit, Undo)]
     rest = f"; what was hidden with it stays hidden by {again[0].id}" if again else ""
     held = f"Automatic edits leave it alone until: {command_on(chat, str(what), 'release')}"
-    back = f"To hide it again: {_way_to_hide(chat, before, decisions)}"
+    first = next(one.edit.edit for one in decisions if isinstance(one.edit, Undo))
+    back = f"To hide it again: {command_on(chat, first, 'redo')}"
     return "\n".join(filter(None, (f"The message is back{rest}.", held, _ahead(chat.preview()), back)))
 
 
-def _way_to_hide(chat: fanfold.Session, before: View, decisions: Sequence[Decision]) -> str:
-    """The one command that makes the view what it was before these decisions; or one for each of them."""
-    undone = [one.edit.edit for one in decisions if isinstance(one.edit, Undo)]
-    latest = [one.decision.id for one in reversed(chat.edits()) if one.decision.id in undone]
-    for edit in latest:  # the outermost was made last
-        if len(undone) == 1 or _hides_again(chat, edit, before):
-            return command_on(chat, edit, "redo")
-    return "; ".join(command_on(chat, one.id, "undo") for one in reversed(decisions))
+def _say_again(chat: fanfold.Session, decisions: Sequence[Decision], stands: str = "stands") -> str:
+    """Which edits stand again where undos were undone, the last one first."""
+    made = [one.edit.edit for one in reversed(decisions) if isinstance(one.edit, Undo)]
+    meant = {edit_meant(chat, id): id for id in made}
+    dead = {one.decision.id for one in chat.edits() if one.fate == "undone"}
+    again = [id for id, undone in meant.items() if id != undone and (id in dead) == (stands != "stands")]
+    verb = stands if stands != "stands" else "stands" if len(again) == 1 else "stand"
+    return f"{' and '.join(again)} {verb} again." if again else ""
 
 
-def _hides_again(chat: fanfold.Session, edit: str, before: View) -> bool:
-    """Whether making an edit again hides rows, and what is then in view is just what a view before had."""
-    try:
-        told = chat.preview("redo", edit)
-    except FanfoldError:
-        return False
-    then, now = ({row.id: row.weight.digest for row in view.rows} for view in (before, chat.view()))
-    differ = any(then[id] != now[id] for id in then.keys() & now.keys())
-    same = then.keys() == (now.keys() - set(told.gone)) | set(told.came)
-    return same and not differ and not told.changed
+def _say_hidden(before: View, now: View) -> str:
+    """How many messages of a view are no longer in a later one."""
+    left = {row.id for row in now.rows}
+    gone = sum(row.kind == "entry" and row.id not in left for row in before.rows)
+    return f"{many(gone, 'message')} {'is' if gone == 1 else 'are'} hidden again." if gone else ""
 
 
-def _after_redo(undone: Mapping[str, str], chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
-    """Which edits stand again, by the undos that took them away."""
-    names = (
-        undone[one.edit.edit] for one in decisions if isinstance(one.edit, Undo) and one.edit.edit in undone
-    )
-    return "\n".join(f"{name} stands again." for name in dict.fromkeys(names))
+def _after_redo(before: View, chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
+    """Which edits stand again, and what they hide."""
+    again = _say_again(chat, decisions)
+    return " ".join(filter(None, (again, again and _say_hidden(before, chat.view()))))
 
 
 def _coming(chat: fanfold.Session, told: Preview) -> str:
-    """How much would come back into view."""
+    """What would stand again, or how much would come back into view."""
+    if again := _say_again(chat, told.decisions, "would stand"):
+        return again
     edits = {one.decision.id for one in chat.edits()}
     rows = many(len(told.came), "row" if edits.intersection(told.came) else "message")
     return f"{rows} would come back into view." if told.came else ""
