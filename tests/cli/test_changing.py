@@ -253,6 +253,62 @@ def test_several_are_erased_though_one_takes_another_along_and_all_stay_erased(
     assert run("search", "ana@example.com", "--store", store).code == 1
 
 
+def names_found(run: Run, store: str, *words: str) -> list[str]:
+    """What a person takes from a search to give it to `erase`, as `cut -d: -f2` does."""
+    lines = run("search", "-m", "1000", *words, "--store", store).out.splitlines()
+    return [line.split(":")[1] for line in lines if line.startswith("berta:")]
+
+
+def long_talk(store: str, turns: int) -> None:
+    """A session about a person, in which old outputs became placeholders and old messages a hand-over."""
+    with fanfold.open("berta", store=store, window=6_000, recall=False) as chat:
+        for n in range(turns):
+            chat.say(f"Ask for berta number {n}.")
+            chat.add(
+                {"role": "assistant", "content": None, "tool_calls": [called(f"c{n}", "look", who="berta")]}
+            )
+            chat.answer(f"c{n}", f"berta {n} is in\n" + f"line of {n}\n" * 200)
+            chat.add({"role": "assistant", "content": f"Done with {n}."})
+            chat.request(max_tokens=100)
+
+
+def test_everything_that_a_search_found_is_erased_at_once(run: Run, tmp_path: Path) -> None:
+    """(43.5) One automatic edit among the names, or the session's name, and nothing was erased."""
+    store = f"sqlite:{tmp_path / 'all.db'}"
+    long_talk(store, 16)
+    names = names_found(run, store, "berta")
+    assert "name" in names
+    edits = [name for name in names if name[0] == "e" and name[1:].isdigit()]
+    assert len(edits) > 1
+    given = ("erase", "berta", *names, "--reason", "asked", "--store", store)
+    dry = run(*given, "--dry-run")
+    assert (dry.code, dry.err) == (0, "")
+    assert max(map(len, dry.out.splitlines())) < 600, dry.out
+    assert " more would be destroyed for good." in dry.out
+    assert set(json.loads(run(*given, "--dry-run", "--json").out)["left_out"]) == {"name", *edits}
+    done = run(*given, "--yes")
+    assert (done.code, done.err) == (0, "")
+    assert len(done.out.splitlines()) < 8, done.out
+    assert f"{names[1][:8]}, " in done.out
+    assert " more are erased: asked\n" in done.out
+    assert " are automatic edits: what is erased there went along.\n" in done.out
+    assert "The name of the session stays: no name can be erased.\n" in done.out
+    assert names_found(run, store, "berta") == ["name"]
+
+
+def test_an_edit_that_does_not_go_along_with_the_rest_still_refuses_all(run: Run, tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path / 'all.db'}"
+    long_talk(store, 16)
+    names = names_found(run, store, "berta")
+    first = next(name for name in names if name[0] == "e" and name[1:].isdigit())
+    with fanfold.open("berta", store=store, window=6_000) as chat:
+        last = chat.say("Berta is well.")
+    refused = run("erase", "berta", first, last.id, "--reason", "asked", "--yes", "--store", store)
+    assert refused.code == 2
+    assert f"'{first}' is an edit: erase the messages that it was made from" in refused.err
+    assert last.id[:12] in names_found(run, store, "Berta is well")
+
+
 def test_the_context_of_a_request_is_erased_by_its_number(run: Run, tmp_path: Path) -> None:
     with fanfold.open("run", window=9_000, store=f"sqlite:{tmp_path / 'agent.db'}") as chat:
         chat.say("Who?")

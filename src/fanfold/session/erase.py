@@ -18,7 +18,7 @@ from fanfold.core.record import Answered, Edited, Erased, Framed, Kept, Opened, 
 from fanfold.core.tree import Entry
 from fanfold.dialects.rules import MADE_UP
 from fanfold.outputs.recall import ref_of
-from fanfold.session.beside import find_beside, notes_with, put_stub, with_stub
+from fanfold.session.beside import find_beside, notes_with, put_stub, with_stub, words_id, written
 from fanfold.session.cause import retold
 from fanfold.session.gc import (
     destroy,
@@ -59,6 +59,31 @@ def erase(state: State, name: str, reason: str, was: Sequence[Message] = ()) -> 
     if held:
         raise _busy(tenant.name, held[-1])
     return id
+
+
+def edits_along(state: State, names: Sequence[str]) -> list[str]:
+    """Those of some names that are edits which nobody wrote, and that lose words when the others are erased."""
+    state.read_whole()
+    log = state.log
+    found = [log.decisions[name] for name in dict.fromkeys(names) if name in log.decisions]
+    automatic = {one.id: one for one in found if one.by != "person" or written(one) is None}
+    others = [name for name in names if name not in automatic] if automatic else []
+    erasures = [erasure for name in others for erasure in _erasures(state, name)]
+    return [id for id, one in automatic.items() if any(blank(log, one, each) != one for each in erasures)]
+
+
+def _erasures(state: State, name: str) -> Iterator[Erasure]:
+    """What would be destroyed with a name, in this session."""
+    log, beside = state.log, find_beside(state, name)
+    for words in beside or ():
+        stub = Entry(id=words_id(words), echo="", parent=None, depth=0, message=words)
+        yield Erasure.of(log, stub, (words,))
+    if beside is None:
+        kept = log.kept.get(name)
+        id = kept.entry if kept is not None and kept.is_part else entry_named(state, name)
+        for entry in (id, *copies_of(state.terms.tenant, id)):
+            if entry in log.tree:
+                yield Erasure.of(log, log.tree[entry], log.bodies(entry))
 
 
 def _erase_beside(state: State, words: Sequence[Message], name: str, reason: str) -> str:
@@ -105,7 +130,7 @@ def _scrub(
     """Replace everything a session made from an entry: summaries, notes, placeholders, answers, replaced bodies."""
     with named_damage(session):
         log = Log(state.log.tree, records)
-        erasure = Erasure.of(log, id, (*bodies, *_bodies(records, id)))
+        erasure = Erasure.of(log, log.tree[id], (*bodies, *_bodies(records, id)))
         scrubbed = [_scrub_record(log, record, erasure) for record in records]
     has = id in log.times or id in log.replaced or id in log.tree.path(log.head)
     if session != state.terms.name and scrubbed == list(records) and not has:
@@ -154,9 +179,9 @@ class Erasure(msgspec.Struct, frozen=True):
     """Whether it is the context of a request: then nothing was made from it only because a word is the same."""
 
     @classmethod
-    def of(cls, log: Log, id: str, bodies: Iterable[Message]) -> Erasure:
+    def of(cls, log: Log, entry: Entry, bodies: Iterable[Message]) -> Erasure:
         """The erasure of these bodies of an entry, as far as this session's log goes."""
-        bodies = list(bodies)
+        bodies, id = list(bodies), entry.id
         told = (log.decisions[edit].edit for edit in log.instead_of(id))
         texts = (edit.text for edit in told if isinstance(edit, Elide))
         content = "\n".join(dict.fromkeys((*(text_of(one, unescaped=True) for one in bodies), *texts)))
@@ -165,7 +190,7 @@ class Erasure(msgspec.Struct, frozen=True):
         for note in (note for body in bodies for note in notes_with(log, body)):
             notes |= {note, *notes_from(log, log.decisions[note].at, log.born[note])}
         is_context = any(sent.context == content for sent in log.sent)
-        return cls(log.tree[id], content, calls, notes | retold(log, id), is_context)
+        return cls(entry, content, calls, notes | retold(log, id), is_context)
 
     @property
     def is_beside(self) -> bool:

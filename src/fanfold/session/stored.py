@@ -17,7 +17,7 @@ from fanfold.core.view import Row, View
 from fanfold.dialects.dialect import encode
 from fanfold.dialects.tools import functions
 from fanfold.dialects.weigh import framed
-from fanfold.session import undo
+from fanfold.session import erase, undo
 from fanfold.session.beside import words_beside, words_id
 from fanfold.session.everything import without_recall
 from fanfold.session.gc import entries_ever
@@ -143,6 +143,11 @@ def list_names(names: Sequence[str]) -> str:
 def tenant_of(chat: Verbs) -> Tenant:
     """The tenant that an open session belongs to, with its store."""
     return chat._state.terms.tenant
+
+
+def edits_along(chat: Session, names: Sequence[str]) -> list[str]:
+    """Those of some names that are automatic edits whose words go along when the others are erased."""
+    return chat._do(erase.edits_along, names)
 
 
 def summary_of(chat: Verbs) -> Summary:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -26,10 +26,11 @@ from fanfold.cli.sessions import (
 from fanfold.cli.views import command_on
 from fanfold.core.errors import BadInput, BadSetting, NotFound
 from fanfold.outputs.output import size_of
-from fanfold.session.stored import tenant_of
+from fanfold.session.stored import edits_along, tenant_of
 from fanfold.stores.opening import open_alone
 
-_NAMED_SESSIONS = 5
+_NAMED = 5
+"""So many names, or sessions, are printed."""
 _BESIDE = re.compile(r"e[0-9]+|system|labels|context|request [0-9]+")
 """How `erase` names a note, a fold or a pin, system prompts, labels, and the contexts of requests."""
 
@@ -107,37 +108,90 @@ def erase(
     ENTRY is what `fanfold search` prints: the id of a message, of a system prompt, of labels or of the context of a
     request, `o12` for an output, `e7` for a note, a fold or a pin that a person wrote. `system` is every system prompt
     that the session ever had, `labels` all its labels, `context` the contexts of all its requests, "request 3" that of
-    one. It cannot be undone. A summary that was made from a message goes with it as a whole.
+    one. It cannot be undone. A summary that was made from a message goes with it as a whole. An automatic edit among
+    the names is left out if its words go along with the rest.
 
     \b
     Example: fanfold erase run-42 o12 --reason "holds a password"
     """
+    entries, left_out = _without_automatic(chat, entries)
     summaries, gone = _summaries_of(chat, entries, reason), _erased_before(chat, entries)
     shared = _sessions_with(chat, [name for name in entries if name not in gone])
     if dry_run:
         left = [name for name in entries if name not in gone]
-        told = [f"{name} is erased already ({why})." for name, why in gone.items()]
-        told += [f"{', '.join(left)} would be destroyed for good."] if left else []
+        lists = {"entries": left, "left_out": left_out, "summaries": summaries, "sessions": shared}
+        told = [*_say_gone(gone), *_say_left(left), *_say_left_out(left_out, "would go")]
         told += [*_say_lost(chat, summaries, "would go"), *_say_shared(shared, "would show")]
-        none = {"erased": None, "summaries": summaries, "sessions": shared, "dry_run": True}
-        say(none, " ".join([*told, "Nothing was erased."]), as_json)
+        say({"erased": None, **lists, "dry_run": True}, " ".join([*told, "Nothing was erased."]), as_json)
         return
     if not yes:
-        for line in _say_lost(chat, summaries, "goes"):
+        for line in (*_say_left_out(left_out, "goes"), *_say_lost(chat, summaries, "goes")):
             click.echo(line, err=True)
-    if not yes and not _confirmed(f"Destroy {', '.join(entries)} in {chat.name} for good?"):
+    if not yes and not _confirmed(f"Destroy {_listed(entries)} in {chat.name} for good?"):
         say({"erased": None}, "Nothing was erased.", as_json)
         click.get_current_context().exit(1)
     done, along = _erase_each(chat, entries, reason)
-    told = [f"{id if id.startswith('request ') else id[:8]} is erased: {reason}" for id in done]
-    told += [f"{id[:12]} went with it." for id in along]
+    told = [*_say_erased(done, along, reason), *_say_left_out(left_out, "went")]
     for id, line in zip(summaries, _say_lost(chat, summaries, "went"), strict=True):
         told.append(f"{line} {_say_others(chat, id)}")
     told += _say_shared(shared, "shows")
     all_of_it = [*done, *along]
     erased = all_of_it if len(all_of_it) > 1 else all_of_it[0]
-    result = {"erased": erased, "reason": reason, "summaries": summaries, "sessions": shared}
-    say(result, "\n".join(told), as_json)
+    result = {"erased": erased, "reason": reason, "left_out": left_out}
+    say({**result, "summaries": summaries, "sessions": shared}, "\n".join(told), as_json)
+
+
+_NAME = "name"
+"""How a search calls the name of a session."""
+
+
+def _without_automatic(
+    chat: fanfold.Session, names: Sequence[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Some names without automatic edits that go along with the rest, and without that of the session; and these."""
+    given = list(dict.fromkeys(names))
+    rest = [name for name in given if name != _NAME]
+    along = edits_along(chat, rest)
+    left_out = tuple(name for name in given if name in along or (name == _NAME and rest))
+    return tuple(name for name in given if name not in left_out), left_out
+
+
+def _say_left_out(names: Sequence[str], goes: str) -> list[str]:
+    """Which names need no erasure of their own, and which cannot be erased."""
+    edits = [name for name in names if name != _NAME]
+    verb = goes.replace("goes", "go") if len(edits) > 1 else goes
+    what = "are automatic edits" if len(edits) > 1 else "is an automatic edit"
+    told = [f"{_listed(edits)} {what}: what is erased there {verb} along."] if edits else []
+    kept = "The name of the session stays: no name can be erased."
+    return told + [kept] * (_NAME in names)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The first names, and how many more there are; --json has them all."""
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def _say_gone(gone: Mapping[str, str]) -> Iterator[str]:
+    """What was erased before, and why."""
+    for why in dict.fromkeys(gone.values()):
+        names = [name for name, other in gone.items() if other == why]
+        yield f"{_listed(names)} {'is' if len(names) == 1 else 'are'} erased already ({why})."
+
+
+def _say_left(names: Sequence[str]) -> list[str]:
+    return [f"{_listed(names)} would be destroyed for good."] if names else []
+
+
+def _say_erased(done: Sequence[str], along: Sequence[str], reason: str) -> Iterator[str]:
+    """What was erased, a line for each of a few and one for many, and what was gone with it."""
+    ids = [name if name.startswith("request ") else name[:8] for name in done]
+    if len(ids) > _NAMED:
+        yield f"{_listed(ids)} are erased: {reason}"
+    else:
+        yield from (f"{id} is erased: {reason}" for id in ids)
+    if along:
+        yield f"{_listed([name[:12] for name in along])} went with it."
 
 
 def _erased_before(chat: fanfold.Session, names: Sequence[str]) -> dict[str, str]:
@@ -158,8 +212,8 @@ def _say_shared(sessions: Sequence[str], shows: str) -> list[str]:
     """That others have it, too."""
     if not sessions:
         return []
-    named = ", ".join(sessions[:_NAMED_SESSIONS])
-    more = f" and {len(sessions) - _NAMED_SESSIONS:,} more" if len(sessions) > _NAMED_SESSIONS else ""
+    named = ", ".join(sessions[:_NAMED])
+    more = f" and {len(sessions) - _NAMED:,} more" if len(sessions) > _NAMED else ""
     whose = "The session" if len(sessions) == 1 else "The sessions"
     verb = shows.removesuffix("s") if len(sessions) > 1 else shows
     return [f"{whose} {named}{more} {verb} it as erased, too."]
