@@ -9,6 +9,7 @@ from fanfold.inspector.safety import Grant
 from fanfold.stores.memory import Memory
 from fanfold.testing import called, replied, response
 from tests.inspector.sights import figure, looking
+from tests.inspector.world import open_handed_over, work
 
 WORDS = "The disk hums and all is well. " * 300
 BILLED = 10, 7, 12, 9
@@ -114,9 +115,27 @@ def test_the_headline_of_a_trial_says_whether_it_would_be_cheaper(window: int, w
         now, tried, _ = page.enter(page.inspector.access.add(Grant(("default",)))).ask("sessions/run/trials")[
             "trials"
         ][0]["results"]
-        share = abs(tried["cost"] / now["cost"] - 1)
+        share = abs(tried["dollars"] / now["dollars"] - 1)
         assert heading.inner_text().startswith(f"{round(share * 100)} % {word} than now")
-        assert (tried["cost"] < now["cost"]) == (word == "cheaper")
+        assert (tried["dollars"] < now["dollars"]) == (word == "cheaper")
+
+
+def test_the_headline_of_a_trial_says_that_more_of_the_trail_would_be_lost() -> None:
+    store = Memory()
+    chat, _ = open_handed_over(store)
+    work(chat, 8)
+    with looking(store, "s/run/try") as (page, seen):
+        sight = seen.page
+        sight.get_by_label("Strategy").select_option("drop_oldest")
+        sight.get_by_role("button", name="Try it").click()
+        heading = sight.get_by_role("heading", name="than now")
+        heading.wait_for()
+        asked = page.enter(page.inspector.access.add(Grant(("default",)))).ask("sessions/run/trials")
+        now, tried, _ = asked["trials"][0]["results"]
+        assert tried["trail"] < now["trail"] - 0.05
+        kept = f"{round(tried['trail'] * 100)} % of the trail of work kept instead of {round(now['trail'] * 100)} %"
+        assert kept in heading.inner_text()
+        assert "nothing more is lost" not in heading.inner_text()
 
 
 def test_what_is_asked_of_a_session_that_is_not_there_is_answered_in_words_on_every_screen() -> None:

@@ -11,7 +11,7 @@ from fanfold.inspector.trial_process import TrialQuestion
 from fanfold.inspector.trials import PolicyTrial
 from fanfold.stores.memory import Memory
 from fanfold.transcripts import Conversation
-from tests.inspector.world import Page, open_worked, trial_ended
+from tests.inspector.world import Page, open_handed_over, open_worked, trial_ended
 from tests.serving import until
 
 DIALECTS = {"anthropic": "claude-opus-4-5", "gemini": "gemini-2.5-pro", "openai.responses": "gpt-5.2"}
@@ -103,3 +103,38 @@ def test_where_nobody_spoke_there_is_nothing_to_try() -> None:
         visitor = page.enter()
         visitor.tell("run", "try", window=1_500)
         assert "nothing to replay" in trial_ended(visitor)["error"]
+
+
+def test_as_it_is_now_is_what_really_happened() -> None:
+    store = Memory()
+    chat, _ = open_handed_over(store)
+    with Page(store, write=False) as page:
+        visitor = page.enter()
+        (listed,) = visitor.ask("sessions")
+        line = visitor.ask("sessions/run/requests")
+        visitor.tell("run", "try", strategy="drop_oldest")
+        now, tried, everything = trial_ended(visitor)["results"]
+    broken = [
+        one["number"] for one in line if (one["cache"]["broken"] or {}).get("cause", "first") != "first"
+    ]
+    assert now["recorded"]
+    assert (now["dollars"], now["cached_share"]) == (listed["cost"], listed["cached_share"])
+    assert (now["prompt"], now["windows"]) == (listed["prompt"], [one["usage"]["input"] for one in line])
+    assert now["changes"] == [number for number in broken if line[number]["edits"]]
+    assert now["edits"] == sum(len(one["edits"]) for one in line)
+    assert everything["dollars"] == listed["unmanaged"]
+    assert tried["billed"]
+    assert not tried["recorded"]
+    assert chat.view().tokens < 8_000
+
+
+def test_where_no_request_went_out_the_present_policy_is_replayed() -> None:
+    store = Memory()
+    with fanfold.open("run", store=store, model="gpt-5.2") as chat:
+        chat.say("Hello.")
+        chat.add(fanfold.Message("assistant", (fanfold.Text("Hello to you."),)))
+    with Page(store) as page:
+        visitor = page.enter()
+        visitor.tell("run", "try", window=1_500)
+        now, *_ = trial_ended(visitor)["results"]
+    assert not now["recorded"]

@@ -18,7 +18,9 @@ from fanfold.replay.needs import needs
 from fanfold.replay.played import Played
 from fanfold.replay.player import SessionPlayer
 from fanfold.replay.policy import policy
+from fanfold.replay.recorded import RecordedPlayer, RecordedWork
 from fanfold.replay.running import play
+from fanfold.replay.score import Score
 from fanfold.replay.shown import Player, Policy, Shown
 from fanfold.replay.trace import Trace, trace
 from fanfold.text.json_text import write_json
@@ -54,6 +56,9 @@ class TrialQuestion(msgspec.Struct, frozen=True):
 
     conversation: Conversation
     choices: tuple[TriedPolicy, ...]
+    """The first is the present one."""
+    recorded: RecordedWork | None = None
+    """What really happened; None where no request went out."""
 
 
 class _Counting:
@@ -72,7 +77,7 @@ class _Counting:
 
 def run(question: TrialQuestion, tell: Callable[[dict[str, Any]], None]) -> None:
     """Play every choice; `tell` hears how far it is, and what was found."""
-    whole = trace(question.conversation)
+    whole, work = _known(trace(question.conversation), question.recorded)
     if not whole.calls:
         raise BadInput("The model did not speak here yet, so there is nothing to replay.")
     needed, found = needs(whole), list[dict[str, Any]]()
@@ -84,13 +89,58 @@ def run(question: TrialQuestion, tell: Callable[[dict[str, Any]], None]) -> None
         tell({"done": done, "of": every})
 
     for choice in question.choices:
-        chosen = choice.policy()
+        chosen = _player(choice, work)
 
         def counting(trace: Trace, window: int, chosen: Policy = chosen) -> Player:
             return _Counting(chosen(trace, window), count)
 
-        found.append(describe(choice, play(whole, choice.strategy, choice.window, counting, needed=needed)))
+        played = play(whole, choice.strategy, choice.window, counting, needed=needed)
+        found.append({**describe(choice, played), **(_billed(choice, played, work, whole) if work else {})})
     tell({"done": every, "of": every, "results": found})
+
+
+def _known(whole: Trace, work: RecordedWork | None) -> tuple[Trace, RecordedWork | None]:
+    """The calls to compare: those whose requests are known; all of them, and nothing recorded, if there are none."""
+    if work is None or work.messages != len(whole.messages):
+        return whole, None
+    known = work.within(whole)
+    return (known, work) if known.calls else (whole, None)
+
+
+def _player(choice: TriedPolicy, work: RecordedWork | None) -> Policy:
+    """Whoever plays a choice: what really happened is not played again."""
+    if work is not None and choice.label == "now":
+        return lambda trace, window: RecordedPlayer(trace, work)
+    return choice.policy()
+
+
+def _billed(choice: TriedPolicy, played: Played, work: RecordedWork, whole: Trace) -> dict[str, Any]:
+    """Figures as they were billed, or would have been by the same measure; replies are in the dollars."""
+    score, scale = played.score, work.scale
+    told: dict[str, Any] = {"recorded": choice.label == "now", "billed": bool(work.prompt)}
+    if not work.prompt:
+        return told
+    if choice.label == "now":
+        real = Score(prompt=work.prompt, cached=work.cached)
+        windows = tuple(work.last[call.before].tokens for call in whole.calls)
+        return {
+            **told,
+            "dollars": work.dollars,
+            "cost": real.cost,
+            "prompt": work.prompt,
+            "cached_share": real.share,
+            "peak": max(windows),
+            "windows": windows,
+        }
+    dollars = None if score.unpriced or work.dollars is None else score.dollars * scale + work.replies
+    return {
+        **told,
+        "dollars": work.unmanaged if choice.label == "everything" else dollars,
+        "cost": score.cost * scale,
+        "prompt": round(score.prompt * scale),
+        "peak": round(score.peak * scale),
+        "windows": [round(tokens * scale) for tokens in played.windows],
+    }
 
 
 def describe(choice: TriedPolicy, played: Played) -> dict[str, Any]:
@@ -98,6 +148,8 @@ def describe(choice: TriedPolicy, played: Played) -> dict[str, Any]:
     score = played.score
     return {
         **msgspec.structs.asdict(choice),
+        "recorded": False,
+        "billed": False,
         "calls": score.calls,
         "dollars": None if score.unpriced else score.dollars,
         "cost": score.cost,

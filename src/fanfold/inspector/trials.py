@@ -22,6 +22,7 @@ from fanfold.core.record import Opened
 from fanfold.dialects.registry import CHAT, DialectName
 from fanfold.inspector.desk import Seat
 from fanfold.inspector.inquiry import Inquiry
+from fanfold.inspector.recorded_work import recorded_work
 from fanfold.inspector.trial_process import TrialQuestion, TriedPolicy
 from fanfold.replay.policy import policy
 from fanfold.session.stored import count_erasures, opening_of, whole_history
@@ -134,7 +135,8 @@ class PolicyTrials:
         other.policy()
         everything = TriedPolicy(window=now.window, strategy="none", label="everything")
         erasures = count_erasures(seat.chat)
-        question = TrialQuestion(conversation_of(seat), (now, other, everything))
+        choices = (now, other, everything)
+        question = TrialQuestion(conversation_of(seat), choices, recorded_work(seat))
         with self._lock:
             if sum(trial.running for trial in self._all.values()) >= _AT_ONCE:
                 raise BadInput("Two trials are running already. Cancel one, or wait for it.")

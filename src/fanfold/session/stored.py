@@ -326,6 +326,13 @@ def whole_history(chat: Verbs) -> History:
     return History(body, messages, (*(None,) * before, *times) if before >= 0 else (None,) * len(messages))
 
 
+def places_in_history(chat: Verbs) -> dict[str | None, int]:
+    """Which message of the whole history each entry is, by its number."""
+    log = chat._state.log
+    said = (id for id in log.tree.path(log.head) if log.said(id) is not None)
+    return {id: number for number, id in enumerate(said)}
+
+
 def without_any_room(view: View) -> View:
     """The view without its room, where no window is known."""
     unlimited = view.room is not None and view.room >= ANY_WINDOW // 2

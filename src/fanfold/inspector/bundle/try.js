@@ -1,10 +1,11 @@
-// Try a policy: this session replayed as it was, as it might have been, and with everything sent.
+// Try a policy: this session as it went, as it might have been, and with everything sent.
 import { html, useContext, useEffect, useState } from "./vendor/htm-preact.js";
 import { session, tell } from "./api.js";
 import { Bar, Live, Wait, dollars, many, number, percent, plain, useAsk } from "./parts.js";
 
 const HUES = { now: "hue1", tried: "hue4", everything: "hue0" };
 const NAMES = { now: "As it is now", tried: "What you try", everything: "Everything sent" };
+const named = (one) => NAMES[one.label] + (one.label === "now" && !one.recorded ? ", replayed" : "");
 function about(one) {
   const thrift = one.thrift === null ? "" : ", thrift " + one.thrift;
   return (one.strategy === "none" ? "nothing left out" : one.strategy + thrift) + ", window " + number(one.window);
@@ -49,7 +50,7 @@ export function Try({ name }) {
     again();
   };
   return html`<h1>What if it were reduced in another way?</h1>
-    <p class="lead">The session is replayed from its log, with no model and no network. Nothing is changed. Now: ${about(now)}.</p>
+    <p class="lead">What really happened is compared with a replay from the log, with no model and no network. Nothing is changed. Now: ${about(now)}.</p>
     <section><h2>Try</h2><form class="fields" onSubmit=${begin}>
       <label>Strategy <select onChange=${put("strategy")}>${told.strategies.map((one) =>
         html`<option value=${one} selected=${one === value("strategy")}>${one}</option>`)}</select></label>
@@ -72,9 +73,10 @@ const Progress = ({ trial, cancel }) => html`<div class="progress" role="status"
   <button class="quiet" onClick=${cancel}>Cancel</button></div>`;
 
 const money = (one) => (one.dollars === null ? number(one.cost) + " token equivalents" : dollars(one.dollars));
+const price = (one) => one.dollars ?? one.cost;
 const ROWS = [
-  ["Cost of all prompts", "At list prices, with the provider's cache; replies cost the same in each.", (one) => money(one),
-    (one) => one.cost],
+  ["Cost", (one) => (one.billed ? "At list prices. As it is now: what was billed; else what would have been, with a cache that never misses."
+    : "Of all prompts, at list prices, with a cache that never misses; nothing was billed."), (one) => money(one), price],
   ["From the cache", "The share of all prompt tokens that was read from the provider's cache.", (one) => percent(one.cached_share)],
   ["Longest request", "In tokens.", (one) => html`${number(one.peak)}${one.over
     ? html`<small>${many(one.over, "request")} would not fit</small>` : null}`, (one) => one.peak],
@@ -90,26 +92,29 @@ const ROWS = [
 ];
 
 function headline([now, tried]) {
-  const ratio = now.cost ? tried.cost / now.cost - 1 : 0;
+  const ratio = price(now) ? price(tried) / price(now) - 1 : 0;
   const share = Math.round(Math.abs(ratio) * 100) + " % " + (ratio < 0 ? "cheaper" : "more expensive") + " than now";
   const cheaper = Math.abs(ratio) < 0.005 ? "As expensive as now" : share;
   const lost = tried.lost_count - now.lost_count;
-  if (!lost) return cheaper + ", and nothing more is lost";
-  return cheaper + ", and " + (lost > 0 ? many(lost, "more name") + " out of reach when needed" : many(-lost, "name") + " more in reach");
+  const [was, kept] = [now, tried].map((one) => percent(one.trail ?? 1));
+  const said = was === kept ? [] : [kept + " of the trail of work kept instead of " + was];
+  if (lost) said.push(lost > 0 ? many(lost, "more name") + " out of reach when needed" : many(-lost, "name") + " more in reach");
+  return cheaper + ", " + (said.join(", and ") || "and nothing more is lost");
 }
 
 function Found({ results }) {
   return html`<section><h2>${headline(results)}</h2>
     <div class="wide" tabindex="0" role="group" aria-label="Side by side">
       <table class="beside"><thead><tr><th scope="col">What</th>${results.map((one) => html`<th scope="col" class=${HUES[one.label]}><i></i>
-        ${NAMES[one.label]}<br /><small>${about(one)}</small></th>`)}</tr></thead>
-      <tbody>${ROWS.map(([title, says, text, size]) => { const most = size ? Math.max(1e-9, ...results.map(size)) : 1;
+        ${named(one)}<br /><small>${about(one)}</small></th>`)}</tr></thead>
+      <tbody>${ROWS.map(([title, told, text, size]) => { const most = size ? Math.max(1e-9, ...results.map(size)) : 1;
+        const says = typeof told === "function" ? told(results[0]) : told;
         return html`<tr><th scope="row" title=${says}>${title}<br /><small>${says}</small></th>
-          ${results.map((one) => html`<td class=${HUES[one.label]} data-name=${NAMES[one.label]}>${text(one)}${size
+          ${results.map((one) => html`<td class=${HUES[one.label]} data-name=${named(one)}>${text(one)}${size
             ? html`<${Bar} share=${size(one) / most} kind=${HUES[one.label]} />` : null}</td>`)}</tr>`; })}</tbody></table></div>
     <h3 class="after">Tokens of every request</h3><${Lines} results=${results} />
     ${results.filter((one) => one.label !== "everything").map((one) => html`<details open=${one.label === "tried" && one.lost_count > 0}>
-      <summary>${NAMES[one.label]}: ${one.lost_count ? many(one.lost_count, "name") + " out of reach when needed"
+      <summary>${named(one)}: ${one.lost_count ? many(one.lost_count, "name") + " out of reach when needed"
         : "nothing that a call needed was out of reach"}</summary>
       ${one.lost.map((lost) => html`<p class="quote lost"><b>Call ${lost.call + 1}${lost.user ? " of " + lost.user
         : ""}</b> needed <code>${plain(lost.text)}</code>. It had stood in ${plain(lost.stood)}</p>`)}
@@ -123,9 +128,9 @@ function Lines({ results }) {
   const most = Math.max(1, ...results.flatMap((one) => one.windows)) * 1.05;
   const at = (n, tokens) => ((n / (calls - 1)) * width).toFixed(1) + "," + (height - (tokens / most) * height).toFixed(1);
   return html`<svg class="chart lines" viewBox="0 0 ${width} ${height}" preserveAspectRatio="none" role="img"
-    aria-label=${results.map((one) => NAMES[one.label] + ": up to " + number(one.peak) + " tokens").join(", ")}>
+    aria-label=${results.map((one) => named(one) + ": up to " + number(one.peak) + " tokens").join(", ")}>
     ${results.map((one) => html`<polyline class=${HUES[one.label]} vector-effect="non-scaling-stroke"
       points=${one.windows.map((tokens, n) => at(n, tokens)).join(" ")} />`)}</svg>
     <div class="legend">${results.map((one) =>
-      html`<span class=${HUES[one.label]}><i></i>${NAMES[one.label]} <b>${number(one.peak)}</b></span>`)}</div>`;
+      html`<span class=${HUES[one.label]}><i></i>${named(one)} <b>${number(one.peak)}</b></span>`)}</div>`;
 }
