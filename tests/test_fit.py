@@ -29,6 +29,12 @@ def test_a_list_that_fits_comes_back_as_it_is() -> None:
     assert fit(talk(3), window=1_000, meter=METER) == talk(3)
 
 
+@pytest.mark.parametrize("wrong", ["x", None, {"role": "user", "content": "x"}])
+def test_a_request_whose_messages_are_no_list_is_told_so(wrong: object) -> None:
+    with pytest.raises(BadInput, match=r"`messages` is a list of messages, not (str|None|dict)\."):
+        fit({"model": "gpt-5.2", "messages": wrong})
+
+
 def test_a_long_list_becomes_one_that_fits() -> None:
     short = fit(talk(100), window=1_000, meter=METER)
     assert sum(len(body["content"]) for body in short) <= 4 * 900

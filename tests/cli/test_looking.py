@@ -254,3 +254,14 @@ def test_a_hand_over_is_printed_as_the_model_reads_it(run: Run, store: str) -> N
     with fanfold.open("run", store=store) as chat:
         assert text == chat.view().rows[0].messages[0].text + "\n"
     assert json.loads(run("show", "run", "--hand-over", "--json").out)[0]["id"] == "e1"
+
+
+def test_a_model_that_nobody_knows_is_refused_but_where_its_window_is_told(run: Run) -> None:
+    with fanfold.open("run", store="sqlite:agent.db", model="my-own", window=8_000) as chat:
+        chat.say("Hello.")
+    for command in (("show", "run"), ("compact", "run", "--dry-run")):
+        told = run(*command, "--model", "gpt-99")
+        assert (told.code, "gpt-99" in told.err) == (2, True), told
+    assert run("show", "run", "--model", "my-own").code == 0
+    assert run("show", "run", "--model", "gpt-99", "--window", "8k").code == 0
+    assert run("show", "run", "--model", "gpt-5.2").code == 0

@@ -21,6 +21,7 @@ def check(run, folder, written, *told):
         ("[serve]\nport = 99999\n", ["line 2: A port is a number up to 65535"]),
         ("[serve]\nhosts = 'x'\n", ["line 2: hosts is a list of texts"]),
         ("[serve]\ninspector = 'maybe'\n", ['line 2: inspector is "write" or "read" or "off".']),
+        ("[serve]\nwindow = 5\n", ["line 2: A window of 5 tokens holds no conversation. Did you mean 5k?"]),
         ("[serve]\nmemory = 0\n", ["line 2: memory is a number of bytes above zero."]),
         ("[serve]\nhost = '0.0.0.0'\n", ["line 2: The gateway would listen on 0.0.0.0", "Add [serve.keys]"]),
         ("[serve]\nthrift = 7\n", ["line 2: thrift is a number from 0"]),
@@ -64,3 +65,12 @@ def test_what_the_command_line_says_has_no_line(run, tmp_path):
 def test_looking_whether_all_is_right_makes_no_file(run, tmp_path):
     assert check(run, tmp_path, ALICE)[1] == "The settings are right.\n"
     assert [file.name for file in tmp_path.iterdir()] == ["fanfold.toml"]
+
+
+def test_a_window_on_the_command_line_that_holds_no_conversation_is_refused_before_it_serves(run):
+    for more in ((), ("--check",)):
+        ran = run("serve", "--window", "5", *more)
+        assert (ran.code, "A window of 5 tokens holds no conversation. Did you mean 5k?" in ran.err) == (
+            2,
+            True,
+        )

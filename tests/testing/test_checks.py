@@ -127,6 +127,12 @@ def test_a_strategy_that_drops_the_first_request_is_told_so() -> None:
     assert check_strategy(mindful).startswith("mindful keeps every promise")
 
 
+def test_a_strategy_may_be_given_by_name() -> None:
+    assert check_strategy("drop_oldest") == check_strategy(drop_oldest())
+    with pytest.raises(BadSetting, match=r"There is no strategy 'drop_oldst'\. Did you mean 'drop_oldest'"):
+        check_strategy("drop_oldst")
+
+
 def test_what_only_makes_a_strategy_is_told_so() -> None:
     with pytest.raises(BadSetting, match=r"give what it makes: summarize\(…\)"):
         check_strategy(summarize)  # type: ignore[arg-type]

@@ -24,6 +24,9 @@ def dialect_of(given: Any) -> str:
     if certain is not None:
         return certain
     messages, tools = given.get("messages"), given.get("tools")
+    if "messages" in given and not isinstance(messages, list | tuple):
+        told = "None" if messages is None else type(messages).__name__
+        raise BadInput(f"`messages` is a list of messages, not {told}. {_KNOWN}")
     if not isinstance(messages, list | tuple):
         raise BadInput(f"No dialect has a request with only {_keys(given)} in it. {_KNOWN}")
     shapes = (shape(tool) for tool in (tools if isinstance(tools, list | tuple) else ()))

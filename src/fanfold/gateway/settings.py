@@ -42,6 +42,8 @@ STORE = "sqlite:agent.db"
 """Where the other commands look, too."""
 _MOST_BODY = 40 << 20
 _MEMORY = 128 << 20
+_LEAST_WINDOW = 1_000
+"""Fewer tokens are no conversation: the k was forgotten."""
 _LEAST_KEY = 16
 """Characters of a virtual key."""
 
@@ -239,6 +241,9 @@ def _impossible_holder(
     """What is wrong with what holds for all requests, for a key or for some models."""
     if holder.window is not None and holder.window < 1:
         yield Mistake((*place, "window"), "A window is a number of tokens above zero.")
+    elif holder.window is not None and holder.window < _LEAST_WINDOW:
+        told = f"A window of {holder.window} tokens holds no conversation. Did you mean {holder.window}k?"
+        yield Mistake((*place, "window"), told)
     try:
         strategy_of(holder)
     except BadSetting as error:

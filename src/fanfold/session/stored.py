@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from fanfold.config.choice import remembered_options
 from fanfold.config.naming import ASKING
 from fanfold.config.options import Options, value_of
+from fanfold.config.settings_file import find_model
 from fanfold.core.errors import BadInput, NotFound
 from fanfold.core.message import Call, Message, text_of
 from fanfold.core.record import Erased, Move, Opened, Record, Sent
@@ -83,6 +84,8 @@ class StoredSessions:
         listed = model is not None and lookup(model) is not None
         if known is None and listed:
             options["model"] = model
+        if self.model and self.window is None and last and last.model not in (None, self.model):
+            find_model(self.model)  # its agent could not open it so either
         if self.window is None and before.window is None and not listed:
             options["window"] = ANY_WINDOW
         if last is None or last.dialect is None:

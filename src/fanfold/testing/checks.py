@@ -13,7 +13,7 @@ from typing import Any
 
 import fanfold
 from fanfold.asking.drive import GREW, REFUSED, Asker
-from fanfold.config.options import check_taking
+from fanfold.config.options import value_of
 from fanfold.core.budget import Budget
 from fanfold.core.edit import Note
 from fanfold.core.errors import DoesNotFit
@@ -47,32 +47,32 @@ _EXAMPLE = " ".join(_SHAPES["several turns"][2]["content"].split()[:3])
 
 
 def check_strategy(
-    strategy: Strategy, *, summarizer: Asker | None = None, window: int = 2_000, keep_first: bool = True
+    strategy: Strategy | str, *, summarizer: Asker | None = None, window: int = 2_000, keep_first: bool = True
 ) -> str:
     """Let a strategy reduce conversations of several shapes, and see that it keeps every promise.
 
     A strategy that never does anything breaks none, so a sentence says what it did. `keep_first=False` is for one that
-    may drop the user's first request.
+    may drop the user's first request. It may be given by name.
     """
-    check_taking(strategy, "view", "budget", what="A strategy")
+    (tried,) = value_of("strategy", (strategy,))
     logger, made, larger = getLogger("fanfold"), list[str](), list[str]()
     disabled, logger.disabled = logger.disabled, True  # what it warns of is said in the error
     try:
-        _try_shapes(strategy, summarizer, window, made, larger, keep_first)
-        _try_growing(strategy, summarizer, window)
+        _try_shapes(tried, summarizer, window, made, larger, keep_first)
+        _try_growing(tried, summarizer, window)
     finally:
         logger.disabled = disabled
     sure(
         bool(made) or not larger,
-        f"{name_of(strategy)} never makes the view smaller: all its edits were refused, the first because "
+        f"{name_of(tried)} never makes the view smaller: all its edits were refused, the first because "
         f"{''.join(larger[:1])}. What an edit shows has to be shorter than what it covers.",
     )
     if not made:
-        none = f"{name_of(strategy)} keeps every promise, but changed none of {len(_SHAPES)} conversations"
+        none = f"{name_of(tried)} keeps every promise, but changed none of {len(_SHAPES)} conversations"
         return f"{none}; their outputs are words such as {_EXAMPLE!r}."
     named = ", ".join(dict.fromkeys(made))
     done = f"it shortened {len(set(made))} of {len(_SHAPES)} conversations ({named})"
-    return f"{name_of(strategy)} keeps every promise: {done}, and left the others alone."
+    return f"{name_of(tried)} keeps every promise: {done}, and left the others alone."
 
 
 def _try_shapes(
