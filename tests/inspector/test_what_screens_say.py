@@ -131,3 +131,28 @@ def test_health_tells_each_figure_from_its_own_count() -> None:
                 "/v1/chat/completions", b'{"model":"gpt-5.2","messages":[{"role":"user","content":"hi"}]}'
             )
             seen.page.get_by_text("at most 1", exact=True).wait_for()
+
+
+def test_a_miss_after_several_edits_names_the_others_too() -> None:
+    chat = open_worked(Memory(), window=400_000, strategy="auto")
+    rows = [row.id for row in chat.view().rows]
+    one = chat.fold(tuple(rows[1:5]), "Looked at two disks.")
+    chat.fold(tuple(rows[5:9]), "Looked at two more.")
+    chat.note("plan", "go on")
+    chat.request(max_tokens=500)
+    broken = chat.cache().broken
+    assert broken is not None
+    assert broken.where == one.id
+    assert broken.what == "together with e2 and 1 more"
+
+
+def test_more_edits_than_are_named_end_with_how_many_there_are() -> None:
+    store = Memory()
+    chat = open_worked(store, window=400_000, strategy="auto")
+    for n in range(11):
+        chat.note(f"plan {n}", "go on")
+    chat.request(max_tokens=500)
+    last = chat.requests()[-1]
+    assert len(last.edits) == 11
+    with looking(store, f"s/run/time/{last.number}") as (_, seen):
+        seen.page.get_by_text("… and 3 more").wait_for()

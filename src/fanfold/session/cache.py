@@ -398,7 +398,11 @@ def _tool_break(old: Frame, new: Frame, dialect: str, edits: Sequence[Decision])
     if edits and words[0] != words[1] and RECALL.issuperset((words[0] ^ words[1]).union(changed)):
         # A gateway adds these with the first edit, and takes them away where none is left.
         listed = _many(sorted(words[0] ^ words[1]))
-        what = f"{listed} {'came' if words[1] - words[0] else 'left'} with this edit"
+        came_too = "with it came the tools to look up what it hides"
+        what = (
+            came_too if words[1] - words[0] else "no edit is left, so the tools to look things up left, too"
+        )
+        what = f"{what}: {listed}"
         return Break("edit", edits[-1].by, edits[-1].id, what)
     if gone:
         return Break("tools", "client", gone[0], f"{_many(gone)} vanished")
@@ -460,13 +464,22 @@ def _row_break(state: State, last: Sent, now: Sent, one: View, two: View, at: in
             or (new and decision.id in (new.id, *new.why))
         ):
             cause: Cause = "note" if new and new.kind == "note" else "edit"
-            return Break(cause, decision.by, decision.id, decision.why)
+            return Break(cause, decision.by, decision.id, _among(decision, made))
     if last.version < log.replaced_at(old.id, now.version):
         texts = (" ".join(map(text_of, row.messages)) for row in (old, new or old))
         return Break("changed", "client", old.id, _difference(*texts))
     if not _erased_between(log, last.version, now.version).isdisjoint(old.covers):
         return Break("edit", "person", old.id, "it was erased")
     return Break("path", "client", old.id, "the conversation goes on from an earlier message")
+
+
+def _among(edit: Decision, made: Sequence[Decision]) -> str:
+    """Why an edit was made, and which others were made before the same request."""
+    others = [one.id for one in made if one.id != edit.id and not isinstance(one.edit, Repair)]
+    if not others:
+        return edit.why
+    why = f"{edit.why}; " if edit.why not in ("", edit.by) else ""
+    return f"{why}together with {_many(others)}"
 
 
 # Where nothing differs

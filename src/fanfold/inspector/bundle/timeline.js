@@ -147,13 +147,16 @@ function Bars({ requests, now, choose, drawn }) {
       html`<button class="quiet" onClick=${() => next(each.test)}>Go to ${each.next}</button>`)}</div>`;
 }
 
+const NAMED = 8; // so many edits are named
+
 // One request in a few lines.
 function About({ name, one }) {
-  const edits = one.edits.slice(0, 8).map((id) => html`<a href=${to(name, "edit", id)}>${id}</a> `);
+  const edits = one.edits.slice(0, NAMED).map((id) => html`<a href=${to(name, "edit", id)}>${id}</a> `);
+  const more = one.edits.length - edits.length;
   return html`<h2>Request ${one.number}: ${number(prompt(one))} tokens${one.cost ? ", " + dollars(one.cost) : ""}</h2>
     <div class="meta">
       <span>${clock(one.time)}</span><span>${plain(one.model)}</span>
-      ${edits.length ? html`<span>edits before it: ${edits}</span>` : null}
+      ${edits.length ? html`<span>edits before it: ${edits}${more > 0 ? `… and ${number(more)} more` : null}</span>` : null}
       ${isBroken(one) ? html`<span class="alarm">${CAUSES[one.cache.broken.cause]}</span>` : null}
       ${one.refused ? html`<span class="alarm">The provider said that it is too long; less was sent then.</span>` : null}
       ${one.events.map((event) => html`<span class="tag">${EVENTS[event]}</span>`)}
