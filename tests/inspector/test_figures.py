@@ -98,3 +98,13 @@ def test_looking_at_a_change_does_not_bring_the_next_reduction_forward() -> None
     with Page(store) as page:
         page.enter().tell("run", "pin", what=chat.view().rows[0].id, dry_run=True)
     assert chat._state.aftermath.quiet_until == 8_000
+
+
+def test_the_room_is_the_same_in_every_place(tmp_path: Path) -> None:
+    store = SQLite(tmp_path / "a.db")
+    chat = open_worked(store, window=16_000)
+    with Page(store) as page:
+        visitor = page.enter()
+        told = visitor.ask("sessions/run")["room"], visitor.ask("sessions")[0]["room"]
+        shown = visitor.ask("sessions/run/view")["room"]
+    assert {*told, shown} == {chat.view().room} == {14_400}

@@ -13,7 +13,7 @@ import pytest
 
 from fanfold.replay import KINDS, Comparison, Played, Recall, Score, replay, totals
 from fanfold.replay.page import About, headline, page
-from fanfold.replay.page.frontier import unbeaten
+from fanfold.replay.page.frontier import frontier, unbeaten
 from fanfold.replay.page.plot import ticks
 from fanfold.replay.page.summary import MEANING
 from fanfold.replay.page.tables import LOST, SPENT, TRAIL
@@ -252,3 +252,12 @@ def test_every_column_of_the_other_tables_says_what_it_means(played: list[Played
     for meanings in (TRAIL, SPENT, LOST):
         for name, says in meanings.items():
             assert f'title="{escape(says)}">{escape(name)}</th>' in text
+
+
+def test_where_no_name_was_needed_no_line_is_drawn_at_the_top() -> None:
+    scores = {"none": Score(calls=3, prompt=900), "default": Score(calls=3, prompt=500)}
+    drawn = frontier(scores, dict.fromkeys(scores, "hue0"))
+    assert "<svg" not in drawn
+    assert "No call needed a name" in drawn
+    scores["default"] = Score(calls=3, prompt=500, fresh=Recall(needed=2, visible=1))
+    assert "<svg" in frontier(scores, dict.fromkeys(scores, "hue0"))

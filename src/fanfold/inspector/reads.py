@@ -83,7 +83,7 @@ def overview(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "client": figures.client,
         "unmanaged": figures.unmanaged,
         "stats": chat.stats(),
-        "room": pressed.room if view.room else None,
+        "room": view.room,
         "pressure": {**asdict(pressed), "share": pressed.share if view.room else None},
         "picture": describe_picture(view),
         "rows": len(view.rows),

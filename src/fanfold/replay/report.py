@@ -148,17 +148,22 @@ def _row(name: str, score: Score) -> tuple[str, ...]:
         f"{score.asked:,}",
         _percent(score.trail.mean),
         f"{score.false:,}",
-        f"{score.all.in_view:.1%}",
-        f"{score.fresh.in_view:.1%}",
-        f"{score.fresh.in_reach:.1%}",
-        f"{score.loose.in_view:.1%}",
-        f"{_part(score.begun_kept, score.begun, 1.0):.1%}",
-        f"{_part(score.rules_kept, score.rules_stated, 1.0):.1%}",
-        f"{_part(score.whole, score.outputs, 1.0):.1%}",
-        f"{_part(score.newest_whole, score.newest, 1.0):.1%}",
+        _share(score.all.visible, score.all.needed),
+        _share(score.fresh.visible, score.fresh.needed),
+        _share(score.fresh.visible + score.fresh.near, score.fresh.needed),
+        _share(score.loose.visible, score.loose.needed),
+        _share(score.begun_kept, score.begun),
+        _share(score.rules_kept, score.rules_stated),
+        _share(score.whole, score.outputs),
+        _share(score.newest_whole, score.newest),
         f"{1000 * _part(score.seconds, score.calls):.1f}",
     )
 
 
-def _part(some: float, all: float, nothing: float = 0.0) -> float:
-    return some / all if all else nothing
+def _part(some: float, all: float) -> float:
+    return some / all if all else 0.0
+
+
+def _share(some: int, all: int) -> str:
+    """How much of something was kept; where there was nothing, a dash."""
+    return f"{some / all:.1%}" if all else "–"

@@ -20,6 +20,8 @@ def frontier(scores: Mapping[str, Score], hues: Mapping[str, str]) -> str:
     """The picture."""
     if not scores:
         return ""
+    if not any(score.fresh.needed for score in scores.values()):
+        return "<p class=remark>No call needed a name that the model had not just used, so no policy can lose one.</p>"
     dearest = max(score.cost for score in scores.values()) or 1.0
     lowest = min(score.fresh.in_view for score in scores.values())
     plot = Plot((0.0, dearest * 1.08), (max(0.0, floor(lowest * 10 - 0.5) / 10), 1.0))
