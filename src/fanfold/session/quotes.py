@@ -68,9 +68,15 @@ class Quotes(msgspec.Struct, frozen=True):
 
     def _is_asked(self, word: str) -> bool:
         """Whether a word stands in the call, or is made with one of it; scripts without spaces have long words."""
-        if word in self.asked or any(len(one) >= _NAME and one in word for one in self.asked_words):
+        if word in self.asked or self._is_made_with_a_word(word):
             return True
         return not word.isascii() and any(two in self.asked for two in map("".join, pairwise(word)))
+
+    def _is_made_with_a_word(self, word: str) -> bool:
+        if len(word) ** 2 > len(self.asked_words):
+            return any(len(one) >= _NAME and one in word for one in self.asked_words)
+        pieces = (word[at:end] for at in range(len(word)) for end in range(at + _NAME, len(word) + 1))
+        return any(piece in self.asked_words for piece in pieces)
 
 
 def _words(text: str) -> list[str]:
