@@ -123,3 +123,11 @@ def test_a_past_edit_says_what_it_did_and_what_became_of_it():
     assert repr(edit) == f"<PastEdit e1 {edit.says} by auto, stands>"
     chat.undo(edit.decision.id)
     assert repr(chat.edits()[0]) == f"<PastEdit e1 {edit.says} by auto, undone>"
+
+
+def test_one_row_is_no_plural() -> None:
+    chat = fanfold.open("talk", window=8_000)
+    chat.say("Hello.")
+    assert repr(chat.view()).startswith("<View of 1 row, ")
+    chat.say("Are you there?")
+    assert repr(chat.view()).startswith("<View of 2 rows, ")

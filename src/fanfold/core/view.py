@@ -15,7 +15,7 @@ from fanfold.core.budget import Budget
 from fanfold.core.edit import RECALL
 from fanfold.core.message import Call, Message, Result, Text, Thinking, text_of
 from fanfold.core.record import Frame, Kept
-from fanfold.text.lines import RowLine, excerpt_of, fill_of, view_line
+from fanfold.text.lines import RowLine, excerpt_of, fill_of, many, view_line
 from fanfold.text.notebook import rows_table
 
 
@@ -490,7 +490,7 @@ class View(msgspec.Struct, frozen=True, eq=False, dict=True):
         return "\n".join([self._head, *map(str, self._lines)])
 
     def __repr__(self) -> str:
-        return f"<View of {len(self.rows)} rows, {fill_of(self.tokens, self.room)}>"
+        return f"<View of {many(len(self.rows), 'row')}, {fill_of(self.tokens, self.room)}>"
 
     def _repr_html_(self) -> str:
         return rows_table(self._head, self._lines)

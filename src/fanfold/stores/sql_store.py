@@ -32,6 +32,7 @@ from fanfold.stores.sealing import (
 from fanfold.stores.search import BlockBits
 from fanfold.stores.store import TRACKS, Blob, Hold, Scrub, Stored, Tenants, Track, no_blob, referred_to
 from fanfold.stores.summary import Summary
+from fanfold.text.lines import many
 
 V = TypeVar("V")
 _SESSIONS = 10_000
@@ -151,7 +152,8 @@ class SQLStore(Tenants):
                 return None
             if seq > end:
                 raise Corrupt(
-                    f"The session {session!r} had {seq} records and has {end}. Bring back a copy of {self.place}."
+                    f"The session {session!r} had {many(seq, 'record')} and has {end:,}. "
+                    f"Bring back a copy of {self.place}."
                 )
             return seq, kept
         return None

@@ -10,6 +10,7 @@ from fanfold.stores.coding import as_text, readable_name
 from fanfold.stores.doctor.report import Report, Visit, is_old
 from fanfold.stores.postgres import Postgres
 from fanfold.stores.sealing import as_bytes, checkpoint_place, place_at, session_place
+from fanfold.text.lines import many
 
 
 def look_over(store: Postgres, *, repair: bool, clear: bool) -> Report:
@@ -50,7 +51,7 @@ class _ServerVisit(Visit):
             if seq > end:
                 self.found(f"{where}, record {seq}: the session ends at {end}")
             elif seq != last + 1:
-                self.found(f"{where}, record {seq}: {seq - last - 1} records before it are missing")
+                self.found(f"{where}, record {seq}: {many(seq - last - 1, 'record')} missing before it")
             last = seq
             try:
                 record = self.store.coding.read_line(body, place_at(place, seq))
@@ -62,7 +63,7 @@ class _ServerVisit(Visit):
                 for id in entries_of(record):
                     named.setdefault(as_bytes(id), seq)
         if last < end:
-            self.found(f"{where}: {end - last} records at its end are missing")
+            self.found(f"{where}: {many(end - last, 'record')} missing at its end")
         for (id,) in self.rows("absent", tenant=tenant, ids=list(named)):
             self.found(
                 f"{where}, record {named[id]}: the message {readable_name(id)[:12]} that it names is missing"
