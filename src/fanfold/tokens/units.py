@@ -13,12 +13,15 @@ from fanfold.core.view import Row, View
 
 
 def in_window(view: View, budget: Budget) -> View:
-    """A view in the window's tokens; what does not belong to a row stands beside them."""
+    """A view in the window's tokens. What belongs to no row is in the frame's, so that rows come to the total."""
     tokens, factor = budget.billed(view.tokens), budget.factor(view.tokens)
     if tokens == view.tokens and factor == 1:
         return view
     frame, *rows = (_row(row, factor) for row in (view.frame, *view.rows))
     overhead = tokens - frame.tokens - sum(row.tokens for row in rows)
+    if frame.messages:  # else nobody is shown a line of it
+        weight = replace(frame.weight, tokens=frame.tokens + overhead)
+        frame, overhead = replace(frame, weight=weight), 0
     return replace(view, frame=frame, rows=tuple(rows), overhead=overhead, total=None)
 
 
