@@ -145,7 +145,7 @@ def _reduce(
         outcome = chat.compact(force=True)
         where = f"{name_of(strategy)} ({shape})"
         if raised:
-            raise AssertionError(f"{where} failed: {outcome.error} ({_place_of(raised[0])})") from raised[0]
+            raise AssertionError(f"{where} failed: {outcome.error}{_place_of(raised[0])}") from raised[0]
         sure(not _is_failure(outcome), f"{where} failed: {outcome.error}")
         larger += filter(_loss, refused)
         refused = _mistakes(refused, window, tried=shape in made)
@@ -176,11 +176,11 @@ def _is_failure(outcome: Outcome) -> bool:
 
 
 def _place_of(error: Exception) -> str:
-    """The line at which a strategy failed: the last one outside of fanfold."""
+    """The line at which a strategy failed, the last one outside of fanfold; nothing where there is none."""
     inside = str(Path(fanfold.__file__).parent)
     lines = extract_tb(error.__traceback__)
-    line = next((line for line in reversed(lines) if not line.filename.startswith(inside)), lines[-1])
-    return f"{Path(line.filename).name}, line {line.lineno}"
+    line = next((line for line in reversed(lines) if not line.filename.startswith(inside)), None)
+    return f" ({Path(line.filename).name}, line {line.lineno})" if line else ""
 
 
 def _mistakes(refused: Sequence[str], window: int, *, tried: bool) -> list[str]:
