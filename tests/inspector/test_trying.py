@@ -138,3 +138,17 @@ def test_where_no_request_went_out_the_present_policy_is_replayed() -> None:
         visitor.tell("run", "try", window=1_500)
         now, *_ = trial_ended(visitor)["results"]
     assert not now["recorded"]
+
+
+def test_where_too_many_requests_went_out_to_look_at_each_the_present_policy_is_replayed() -> None:
+    store = Memory()
+    with fanfold.open("run", store=store, model="gpt-5.2") as chat:
+        for number in range(501):
+            chat.say(f"Hello {number}.")
+            chat.request(max_tokens=10)
+            chat.add(fanfold.Message("assistant", (fanfold.Text("Hello to you."),)))
+    with Page(store) as page:
+        visitor = page.enter()
+        visitor.tell("run", "try", window=9_000)
+        now, *_ = trial_ended(visitor)["results"]
+    assert not now["recorded"]

@@ -10,13 +10,16 @@ from fanfold.session.stored import places_in_history, places_of, summary_of
 from fanfold.tokens.models import lookup
 from fanfold.tokens.usage import cost
 
+_MOST = 500
+"""Requests that are looked at one by one. Each view is laid out from the start: more take too long for a click."""
+
 
 def recorded_work(seat: Seat) -> RecordedWork | None:
-    """The requests of a session on the way to where it stands; None where none is known."""
+    """The requests of a session on the way to where it stands; None where none is known, or too many to look at."""
     chat = seat.chat
     at, recorder, found = places_in_history(chat), Recorder(), list[RecordedRequest]()
     past = chat.requests()
-    for one in past:
+    for one in past if len(past) <= _MOST else ():
         sent, view = chat.sent(one.number)
         if sent.tip in at:
             tokens = one.usage.prompt if one.usage else view.tokens
