@@ -79,11 +79,11 @@ bench-recorded: .venv/.test ## grammar in small windows and the error of estimat
 	@.venv/bin/python bench/grammar.py $(DATA)
 	@.venv/bin/python bench/billing.py $(DATA)
 
-docs: .venv/.docs ## build the documentation into site/
+docs: .venv/.core .venv/.docs ## build the documentation into site/
 	@NO_MKDOCS_2_WARNING=1 .venv/bin/mkdocs build --strict --quiet
 	@echo "Built. To read and search it: .venv/bin/python -m http.server --directory site 8000, then http://127.0.0.1:8000"
 
-pages: .venv/.test ## write anew what is written by the code: names, printed views, golden text
+pages: .venv/.test .browser/.looked ## write anew what is written by the code: names, printed views, golden text
 	@.venv/bin/python scripts/write_names.py
 	@.venv/bin/python scripts/write_systems.py
 	@.venv/bin/python scripts/write_commands.py

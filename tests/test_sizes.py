@@ -27,13 +27,17 @@ from fanfold.text.sizes import share_of, size_of
         ("128_000", 128_000),
         ("64KiB", 65_536),
         ("100 tokens", 100),
+        ("16k tokens", 16_000),
+        ("16,000", 16_000),
+        ("16.1k", 16_100),
+        ("1.005M", 1_005_000),
     ],
 )
 def test_a_size_is_the_same_number_everywhere(text: str, number: int) -> None:
     assert size_of(text) == size(text) == Budget(window=text, gain=0, reserve=0).window == number  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", ["", "k", "16x", "-16k", "1.5", "16k5", "85%", "٣k", "²k"])
+@pytest.mark.parametrize("text", ["", "k", "16x", "-16k", "1.5", "16k5", "85%", "٣k", "²k", "1,5k"])
 def test_what_is_no_size_is_none(text: str) -> None:
     assert size_of(text) is None
 

@@ -296,6 +296,18 @@ def test_everything_that_a_search_found_is_erased_at_once(run: Run, tmp_path: Pa
     assert names_found(run, store, "berta") == ["name"]
 
 
+def test_a_note_that_was_undone_is_found_and_erased_like_any_other(run: Run, tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path / 'notes.db'}"
+    with fanfold.open("run", store=store, window=6_000) as chat:
+        entry = chat.say("Hello, Zoe.").id
+        note = chat.note("who", "Zoe Quux")
+        chat.undo(note.id)
+    given = ("erase", "run", note.id, entry, "--reason", "asked", "--store", store)
+    assert run(*given, "--dry-run").code == 0
+    assert run(*given, "--yes").code == 0
+    assert run("search", "Zoe", "--store", store).code == 1
+
+
 def test_an_edit_that_does_not_go_along_with_the_rest_still_refuses_all(run: Run, tmp_path: Path) -> None:
     store = f"sqlite:{tmp_path / 'all.db'}"
     long_talk(store, 16)
@@ -360,6 +372,15 @@ def test_a_fold_that_cannot_be_made_changes_nothing(run: Run, store: str) -> Non
     assert "name the older one first" in ran.err
     with fanfold.open("run", model="gpt-4o", store=store) as chat:
         assert chat.stats()["edits"] == 0
+
+
+def test_a_row_is_named_exactly_though_others_begin_with_its_name(run: Run, tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path / 'folds.db'}"
+    with fanfold.open("run", store=store, window=6_000) as chat:
+        for number in range(10):
+            row = chat.say(f"The newest reading, number {number}. " * 9).id
+            chat.fold((row,), f"Reading {number}.")
+    assert run("fold", "run", "e1", "e2", "Two readings.", "--dry-run", "--store", store).code == 0
 
 
 def test_an_edit_under_another_one_is_undone_by_an_option_of_the_command(run: Run, store: str) -> None:

@@ -28,7 +28,7 @@ LONGEST_MARK = 17
 
 
 class Source(msgspec.Struct, frozen=True):
-    """One conversation to be fitted or show_count."""
+    """One conversation to be fitted or counted."""
 
     name: str
     request: Any

@@ -31,7 +31,7 @@ class Large(msgspec.Struct, frozen=True):
 
 
 class Tally(msgspec.Struct):
-    """What was show_count so far, in tokens where nothing else is said."""
+    """What was counted so far, in tokens where nothing else is said."""
 
     conversations: int = 0
     messages: int = 0

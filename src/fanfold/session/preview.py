@@ -67,6 +67,8 @@ def _blank_beside(state: State, name: str, words: Sequence[Message], reason: str
             if state.view().row(name) is not None:
                 state.decide(Fold((name,), f"[erased: {reason}]"), why="erase")
             return
+        if name in state.log.undone():
+            return  # it is not shown
         undo.undo(state, name)
         if isinstance(edit, Note):
             undo.note(state, edit.name, f"[erased: {reason}]")

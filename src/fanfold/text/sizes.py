@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 SIZED = frozenset(("window", "max_input", "max_output", "max_body", "memory"))
 """The keys of settings that are sizes."""
-_SIZE = re.compile(r"(\d[\d_,]*(?:\.\d+)?)\s*(k|m|g|ki|mi|gi)?(?:b|tokens)?", re.IGNORECASE | re.ASCII)
+_SIZE = re.compile(
+    r"(\d[\d_]*(?:\.\d+)?|\d{1,3}(?:,\d{3})+)\s*(k|m|g|ki|mi|gi)?(?:b|\s*tokens)?", re.IGNORECASE | re.ASCII
+)
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*%", re.ASCII)
 _UNITS = {
     "": 1,
@@ -26,7 +29,7 @@ def size_of(text: str) -> int | None:
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         return None
-    number = float(re.sub("[_,]", "", found.group(1))) * _UNITS[(found.group(2) or "").lower()]
+    number = Decimal(re.sub("[_,]", "", found.group(1))) * _UNITS[(found.group(2) or "").lower()]
     return int(number) if number == int(number) else None
 
 

@@ -92,7 +92,8 @@ def _between(view: View, first: str, last: str) -> tuple[str, ...]:
 
 
 def _place(view: View, name: str) -> int:
-    found = [i for i, row in enumerate(view.rows) if row.id.startswith(name)]
+    exact = [i for i, row in enumerate(view.rows) if row.id == name]
+    found = exact or [i for i, row in enumerate(view.rows) if row.id.startswith(name)]
     if len(found) != 1:
         many = "No row" if not found else "More than one row"
         raise NotFound(f"{many} in view begins with {name!r}; `fanfold show --ids` lists them.")

@@ -65,7 +65,7 @@ def fit(file: Path, out: Path | None, explain: bool, as_json: bool, **options: A
 
 
 def _watch(found: Iterator[Source], out: Path | None) -> Iterator[Source]:
-    """The same, show_count for whoever waits; unless the result itself is what they watch."""
+    """The same, counted for whoever waits; unless the result itself is what they watch."""
     return found if out is None and sys.stdout.isatty() else show_count(found, "conversations")
 
 
