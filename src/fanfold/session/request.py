@@ -24,7 +24,7 @@ from fanfold.config.telemetry import current_call
 from fanfold.core.budget import Budget
 from fanfold.core.draft import Draft
 from fanfold.core.edit import Repair
-from fanfold.core.errors import BadInput, BrokenGrammar, DoesNotFit, Moved, NotFound
+from fanfold.core.errors import BadBudget, BadInput, BrokenGrammar, DoesNotFit, Moved, NotFound
 from fanfold.core.ids import canonical, digest, pack
 from fanfold.core.message import user
 from fanfold.core.plan import Answer, Ask
@@ -152,6 +152,10 @@ def _read_params(state: State, max_tokens: int | None, params: Mapping[str, Any]
     if taken := OWN & own.keys():
         raise BadInput(
             f"{', '.join(sorted(taken))}: the session sends these itself; record them with add, merge or open."
+        )
+    if isinstance(reply, str):  # a size in words is for budgets: no provider takes one
+        raise BadBudget(
+            f"reserve is {reply!r}, by this request's limit; it must be a whole number of at least 1."
         )
     state.limits(reply)  # raises where the reply cannot be so long
     if reply == 0:

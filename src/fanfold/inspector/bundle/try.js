@@ -50,7 +50,10 @@ export function Try({ name }) {
     again();
   };
   return html`<h1>What if it were reduced in another way?</h1>
-    <p class="lead">What really happened is compared with a replay from the log, with no model and no network. Nothing is changed. Now: ${about(now)}.</p>
+    <p class="lead">
+      What really happened is compared with a replay from the log, with no model and no network. Nothing is changed.
+      Now: ${about(now)}.
+    </p>
     <section><h2>Try</h2><form class="fields" onSubmit=${begin}>
       <label>Strategy <select onChange=${put("strategy")}>${told.strategies.map((one) =>
         html`<option value=${one} selected=${one === value("strategy")}>${one}</option>`)}</select></label>
@@ -75,7 +78,8 @@ const Progress = ({ trial, cancel }) => html`<div class="progress" role="status"
 const money = (one) => (one.dollars === null ? number(one.cost) + " token equivalents" : dollars(one.dollars));
 const price = (one) => one.dollars ?? one.cost;
 const ROWS = [
-  ["Cost", (one) => (one.billed ? "At list prices. As it is now: what was billed; else what would have been, with a cache that never misses."
+  ["Cost", (one) => (one.billed
+    ? "At list prices. As it is now: what was billed; else what would have been, with a cache that never misses."
     : "Of all prompts, at list prices, with a cache that never misses; nothing was billed."), (one) => money(one), price],
   ["From the cache", "The share of all prompt tokens that was read from the provider's cache.", (one) => percent(one.cached_share)],
   ["Longest request", "In tokens.", (one) => html`${number(one.peak)}${one.over
