@@ -140,6 +140,7 @@ def test_the_headline_of_a_trial_says_that_more_of_the_trail_would_be_lost() -> 
 
 def test_what_is_asked_of_a_session_that_is_not_there_is_answered_in_words_on_every_screen() -> None:
     with looking(Memory()) as (_, seen):
+        seen.settle()  # a page that is not drawn yet does not hear that its address changed
         for screen in ("now", "hidden", "time", "outputs", "try", "request/0", "edit/e1", "message/abc"):
             seen.page.evaluate(f"location.hash = '#/s/nobody/{screen}'")
             seen.page.get_by_role("alert").get_by_text("no session 'nobody' here").first.wait_for()
