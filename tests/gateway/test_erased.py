@@ -187,3 +187,91 @@ def test_what_cannot_be_cleaned_of_erased_words_is_not_sent(tmp_path, path, stat
         known = len(upstream.requests)
         assert gate.post(path, words, x_session_id="one")[0] == status
         assert len(upstream.requests) == known
+
+
+BESIDE = {
+    "/v1/embeddings": {"input": ["My number is 555-0199."]},
+    "/v1/completions": {"prompt": "My number is 555-0199."},
+    "/v1/moderations": {"input": "My number is 555-0199."},
+    "/v1/messages/batches": {"requests": [{"params": json.loads(body(("user", "My number is 555-0199.")))}]},
+    "/v1/conversations": {"items": [{"role": "user", "content": "My number is 555-0199."}]},
+    "/v1beta/models/g:embedContent": {"content": {"parts": [{"text": "My number is 555-0199."}]}},
+    "/v1beta/models/g:batchGenerateContent": {"batch": {"displayName": "My number is 555-0199."}},
+    "/v1beta/cachedContents": {"contents": [{"parts": [{"text": "My number is 555-0199."}]}]},
+}
+
+
+def erase_number(tmp_path, gate, owner="default", **headers):
+    """Say a number through the gateway, and erase it."""
+    gate.post("/v1/chat/completions", body(("user", "My number is 555-0199.")), **headers)
+    kept = fanfold.SQLite(tmp_path / "agent.db")
+    (name,) = kept.sessions(owner)
+    with fanfold.open(name, store=kept, tenant=owner) as chat:
+        chat.erase(chat.view().rows[0].id, "asked for")
+    kept.close()
+
+
+@pytest.mark.parametrize("path", BESIDE)
+def test_requests_that_no_session_reads_bring_nothing_erased_to_a_provider(tmp_path, path):
+    with (
+        Upstream([json.dumps(REPLY).encode()]) as upstream,
+        Gate(upstream.url, store=f"sqlite:{tmp_path / 'agent.db'}") as gate,
+    ):
+        words = json.dumps(BESIDE[path]).encode()
+        assert gate.post(path, words)[0] == 200, "nothing was erased so far"
+        erase_number(tmp_path, gate, x_session_id="one")
+        known = len(upstream.requests)
+        for named in ({}, {"x_session_id": "one"}, {"x_fanfold_bypass": "1"}):
+            status, _, told = gate.post(path, words, **named)
+            assert (status, b"x-fanfold-session" in told or b"this session" in told) == (403, True)
+        assert len(upstream.requests) == known
+        assert gate.send("GET", "/v1/models")[0] == 200, "what brings no words is passed on"
+        other = json.dumps({"input": "Something else."}).encode()
+        assert gate.post(path, other, x_fanfold_session="catalog")[0] == 200
+        assert upstream.body == other
+
+
+def test_what_one_tenant_erased_stops_no_request_of_another(tmp_path):
+    keys = {
+        name: VirtualKey(key=f"a-key-of-{name}-and-more", tenant=name, openai=f"sk-{name}")
+        for name in ("ana", "bob")
+    }
+    ana, bob = ({"authorization": f"Bearer a-key-of-{name}-and-more"} for name in ("ana", "bob"))
+    words = json.dumps(BESIDE["/v1/embeddings"]).encode()
+    with (
+        Upstream([json.dumps(REPLY).encode()]) as upstream,
+        Gate(upstream.url, store=f"sqlite:{tmp_path / 'agent.db'}", keys=keys) as gate,
+    ):
+        erase_number(tmp_path, gate, "ana", **ana)
+        assert gate.post("/v1/embeddings", words, **ana)[0] == 403
+        assert gate.post("/v1/embeddings", words, **bob)[0] == 200
+
+
+def test_a_request_beside_a_session_with_something_erased_is_not_passed_on(tmp_path):
+    title = {
+        "model": "gpt-4o-mini",
+        "messages": [{"role": "user", "content": "A title for: My number is 555-0199."}],
+    }
+    with (
+        Upstream([json.dumps(REPLY).encode()]) as upstream,
+        Gate(upstream.url, store=f"sqlite:{tmp_path / 'agent.db'}") as gate,
+    ):
+        words = json.dumps(title).encode()
+        assert gate.post("/v1/chat/completions", words, x_session_id="one")[0] == 200
+        erase_number(tmp_path, gate, x_session_id="one")
+        known = len(upstream.requests)
+        status, _, told = gate.post("/v1/chat/completions", words, x_session_id="one")
+        assert (status, b"erased in this session" in told, len(upstream.requests)) == (403, True, known)
+        status, headers, _ = gate.post("/v1/chat/completions", words, x_session_id="two")
+        assert (status, headers["x-fanfold-bypassed"]) == (200, "side call")
+
+
+def test_while_nobody_knows_what_was_erased_nothing_is_passed_on_unread():
+    with (
+        Upstream() as upstream,
+        Gate(
+            upstream.url, store="postgresql://nobody@127.0.0.1:9/none?connect_timeout=2", journal=""
+        ) as gate,
+    ):
+        status, _, told = gate.post("/v1/embeddings", b'{"input": "x"}')
+        assert (status, b"was not reached" in told, upstream.requests) == (503, True, [])

@@ -207,3 +207,11 @@ def keys_of(told):
     from fanfold.gateway.settings import VirtualKey
 
     return {name: msgspec.convert(key, VirtualKey) for name, key in told.items()}
+
+
+@pytest.mark.parametrize("path", ["/v1/messages", "/v1/chat/completions", "/v1/responses"])
+def test_json_that_is_nested_too_deep_is_refused_with_the_reason(upstream, path):
+    deep = b'{"model":"m","messages":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    with Gate(upstream.url) as gate:
+        status, _, told = gate.post(path, deep)
+    assert (status, b"nested too deep" in told, upstream.requests) == (400, True, [])

@@ -141,6 +141,10 @@ class Conversations:
             return False
         return name is None or self._guard.has(tenant, name) or (tenant, name) not in self._wholes
 
+    def guards_claim(self, tenant: str, claim: str) -> bool:
+        """Whether something was erased in a session of a tenant that a client calls by this name."""
+        return not self.is_told or self._guard.names(tenant, claim)
+
     @property
     def is_told(self) -> bool:
         """Whether it is known what was erased; it is not where the store could not be reached so far."""

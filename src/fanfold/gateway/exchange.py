@@ -32,6 +32,7 @@ from fanfold.gateway.conversations import Conversations, Managed, Unmanaged
 from fanfold.gateway.course import Continuation, Course, refers_to_item
 from fanfold.gateway.foreign import Answer, own_headers
 from fanfold.gateway.headers import Headers, get, to_client
+from fanfold.gateway.identity import claim_of
 from fanfold.gateway.journal import Exchanged, begin
 from fanfold.gateway.keys import Holder
 from fanfold.gateway.lookups import serve_rounds
@@ -56,6 +57,13 @@ _UNTOLD = (
 )
 _CARRIED = (
     "Something was erased that may be in this conversation, so it is not sent to its provider as it is."
+)
+_UNREAD = (
+    "Something was erased here, and requests of this kind are not searched for it. Send them to the provider directly. "
+    "Or say that they belong to other work: with a name of your own in the header x-fanfold-session."
+)
+_BESIDE = (
+    "Something was erased in this session, and it cannot be kept out of a request beside the conversation."
 )
 _CARRYING = ("reply", "count", "compact")
 """Requests that carry a history."""
@@ -276,6 +284,8 @@ async def manage(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None
     if asked is None or exchange.to.purpose != "reply":
         if exchange.to.purpose in _CARRYING:
             await check_erased(conversations, exchange, asked)
+        elif exchange.body:
+            check_unread(conversations, exchange)
         raise Unmanaged("no conversation")
     tenant, name = exchange.holder.tenant, None
     try:
@@ -289,6 +299,8 @@ async def manage(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None
     except DoesNotFit as error:
         raise Refused(400, f"prompt is too long: {error}") from error
     except Unmanaged as reason:
+        if name is None:
+            check_beside(conversations, exchange, asked)
         gateway.metrics.add("bypassed", reason=str(reason))
         raise
     except Exception as error:
@@ -311,6 +323,27 @@ async def check_erased(conversations: Conversations, exchange: Exchange, asked: 
         name = await WORK.run(conversations.find, exchange.headers, exchange.holder, asked) if asked else None
     if conversations.guards(tenant, name):
         raise Refused(404 if exchange.to.purpose == "count" else 503, _CARRIED)
+
+
+def check_unread(conversations: Conversations, exchange: Exchange) -> None:
+    """Refuse what no session reads, such as batches and embeddings, where something erased may be in it.
+
+    Whoever names a session in which nothing was erased says what the words belong to, as with a conversation.
+    """
+    tenant, claim = exchange.holder.tenant, claim_of(exchange.headers, {})
+    if not conversations.guards(tenant):
+        return
+    if not conversations.is_told:
+        raise Refused(503, _UNTOLD)
+    if claim is None or conversations.guards_claim(tenant, claim):
+        raise Refused(403, _UNREAD)
+
+
+def check_beside(conversations: Conversations, exchange: Exchange, asked: HttpRequest) -> None:
+    """Refuse what is passed on beside a session in which something was erased, such as a request for a title."""
+    claim = claim_of(exchange.headers, asked.body)
+    if claim is not None and conversations.guards_claim(exchange.holder.tenant, claim):
+        raise Refused(403, _BESIDE)
 
 
 def prepare(

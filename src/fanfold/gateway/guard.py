@@ -60,6 +60,10 @@ class Guard:
         """Whether something was erased in a session, as far as this process has heard."""
         return (tenant, name) in self._known
 
+    def names(self, tenant: str, claim: str) -> bool:
+        """Whether something was erased in a session that is named after what a client calls its own."""
+        return any(owner == tenant and name.startswith(f"{claim}-") for owner, name in self.read())
+
     def concerns(self, tenant: str) -> bool:
         """Whether something was erased in any session of a tenant, or might have been."""
         return not self.is_told or any(owner == tenant for owner, _ in self.read())

@@ -32,7 +32,9 @@ def read(exchange: Exchange, most: int) -> HttpRequest | None:
     except BadInput:
         try:
             json.loads(body)
-        except (ValueError, RecursionError):
+        except RecursionError:
+            raise Refused(400, "The body is JSON, but it is nested too deeply to be read here.") from None
+        except ValueError:
             raise Refused(400, "The body is no JSON.") from None
         return None  # JSON that cannot be read in one way only is the provider's business
 

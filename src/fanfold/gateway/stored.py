@@ -68,7 +68,7 @@ def _look(conversations: Conversations, exchange: Exchange) -> dict[str, Any]:
 async def _delete_at_provider(gateway: Gateway, exchange: Exchange) -> None:
     """Let the provider delete it, too; most know it only if they stored it."""
     try:
-        response = await ask(gateway, exchange, exchange.body)
+        response = await ask(gateway, exchange, b"")
         response.close()
         if response.status >= 400 and response.status != 404:
             _LOG.warning("A response that was deleted here stays at its provider (%s).", response.status)
