@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 import pytest
 
 from conftest import Run
+from fanfold.cli import app
 from fanfold.cli.app import COMMANDS, fanfold
 from fanfold.cli.sizes import share, size_of
 
@@ -129,6 +131,37 @@ def test_errors_name_options_and_commands_instead_of_python(run: Run, store: str
     assert "`fanfold show` shows" in run("undo", "run", "e9").err
     assert run("import", "talk.json").out == "talk: 1 message (plain)\n"
     assert "talk            1 " in run("ls").out
+
+
+def test_each_way_to_say_an_error_to_people_is_one_that_a_command_says(
+    run: Run, shortened: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library's words are for programmers; a command names its own options, and none of these rules is idle."""
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    run("fold", "run", ids[1], ids[2], "They looked.")
+    run("export", "run", "-o", "run.jsonl")
+    Path("talk.json").write_text('[{"role": "user", "content": "hi"}]')
+    tried = [
+        (("undo", "run", "e9"), "`fanfold show` shows which ones stand"),
+        (("fit", "talk.json"), "give `--model` or `--window`"),
+        (("import", "run.jsonl"), "There is a session 'run' already; import it under another one: `--name`."),
+        (("fit", "talk.json", "--model", "nosuch"), "Give --window …, or write in fanfold.toml:"),
+        (("why", "run", "zz"), "begins with 'zz': `fanfold show SESSION --ids` prints the ids."),
+        (("undo", "run", "e1"), "Undo that first, or give --through to undo both."),
+        (("pin", "run", "Never said."), "stands nowhere in the view; `fanfold note` it first."),
+    ]
+    errors, reword = list[str](), app._reword
+    monkeypatch.setattr(app, "_reword", lambda text: reword(errors.append(text) or text))
+    for words, says in tried:
+        ran = run(*words)
+        assert (ran.code, ran.out) == (2, ""), words
+        assert says in ran.err
+    monkeypatch.setenv("FANFOLD_KEY", "5a" * 32)
+    run("import", "run.jsonl", "-s", "sqlite:sealed.db")
+    monkeypatch.delenv("FANFOLD_KEY")
+    assert "is sealed: put its key into FANFOLD_KEY." in run("ls", "-s", "sqlite:sealed.db").err
+    idle = [said for said, _ in app._REWORDED if not any(re.search(said, error) for error in errors)]
+    assert idle == []
 
 
 def test_models_advises_only_what_it_can_do(run: Run, store: str) -> None:

@@ -35,7 +35,7 @@ def offered(folder: Path, words: str) -> list[str]:
 
 def ids(folder: Path) -> list[str]:
     with fanfold.open("run", store=f"sqlite:{folder}/agent.db") as chat:
-        return [row.id[:12] for row in chat.view().rows]
+        return [row.id[:8] for row in chat.view().rows]
 
 
 def test_sessions_complete(folder: Path):
@@ -60,9 +60,9 @@ def test_a_hidden_message_completes_once_something_is_typed(folder: Path):
     with fanfold.open("run", store=f"sqlite:{folder}/agent.db") as chat:
         hidden, second, *_ = [row.id for row in chat.view().rows]
         chat.fold((hidden, second), "Two greetings.")
-    assert hidden[:12] not in offered(folder, "fanfold why run ")
+    assert hidden[:8] not in offered(folder, "fanfold why run ")
     for verb in ("why", "undo", "release", "erase"):
-        assert offered(folder, f"fanfold {verb} run {hidden[:5]}") == [hidden[:12]]
+        assert offered(folder, f"fanfold {verb} run {hidden[:5]}") == [hidden[:8]]
 
 
 def test_outputs_complete(folder: Path):

@@ -68,3 +68,24 @@ def test_a_message_is_printed_by_its_id(run: Run, shortened: str) -> None:
 def test_that_a_search_stopped_at_its_limit_is_said(run: Run, store: str) -> None:
     assert run("search", "error", "-m", "1").err == "There are more than 1: give -m.\n"
     assert run("search", "error").err == ""
+
+
+def test_what_an_undone_edit_hid_is_found_last_and_said_to_be_undone(run: Run, store: str) -> None:
+    with fanfold.open("far", window=6_000, store=store, recall=True) as chat:
+        for number in range(24):
+            chat.add(replied(f"I look at {number}.", called(f"c{number}", "bash", '{"command": "make"}')))
+            chat.answer(f"c{number}", "needle\n" + "all is well\n" * 50)
+            chat.add(replied("Found it. " + "A quoting bug. " * 20))
+            chat.request(max_tokens=300)
+        hidden = [output.ref for output in chat.outputs() if output.ref.startswith("m")]
+        undone = next(row.why[0] for row in reversed(chat.view().rows) if row.kind == "fold")
+    before = run("grep", "far", "needle", "-m", "1")
+    assert before.out.startswith(hidden[0])
+    assert before.err == ""
+    assert run("undo", "far", undone).code == 0
+    after = run("grep", "far", "needle", "-m", "1")
+    assert sorted(after.out.splitlines()) == sorted(before.out.splitlines())
+    assert after.out.splitlines()[-1].startswith(f"{hidden[0]}:")
+    assert after.err == f"{hidden[0]} is what {undone} hid; that is undone, so it stands in the messages.\n"
+    told = json.loads(run("grep", "far", "needle", "-m", "1", "--json").out)
+    assert {one["ref"]: one["undone"] for one in told if one["undone"]} == {hidden[0]: undone}

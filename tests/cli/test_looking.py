@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 from unicodedata import east_asian_width
 
 import pytest
@@ -265,3 +266,31 @@ def test_a_model_that_nobody_knows_is_refused_but_where_its_window_is_told(run: 
     assert run("show", "run", "--model", "my-own").code == 0
     assert run("show", "run", "--model", "gpt-99", "--window", "8k").code == 0
     assert run("show", "run", "--model", "gpt-5.2").code == 0
+
+
+TOOL = {
+    "type": "function",
+    "function": {"name": "read", "description": "Read a file. " * 9, "parameters": {"type": "object"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("frame", "says"),
+    [
+        ({}, "frame"),
+        ({"tools": [TOOL]}, "tools"),
+        ({"system": "Be brief."}, "system"),
+        ({"system": "Be brief.", "tools": [TOOL]}, "system"),
+    ],
+)
+def test_the_rows_that_are_shown_come_to_the_total_above_them(
+    run: Run, store: str, frame: dict[str, Any], says: str
+) -> None:
+    with fanfold.open("framed", model="gpt-4o", store=store, recall=False, **frame) as chat:
+        chat.say("Find it.")
+        chat.add({"role": "assistant", "content": "Here it is."})
+    head, *rows = run("show", "framed").out.splitlines()
+    total = int(head.split("   ")[1].split()[0])
+    assert sum(int(row.split()[2].replace(",", "")) for row in rows) == total
+    assert rows[0].split()[1] == says
+    assert ("1 tool" in rows[0]) == ("tools" in frame)

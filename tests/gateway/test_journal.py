@@ -75,8 +75,22 @@ def test_a_command_lists_them(path):
 
 def test_a_command_says_how_many_it_left_out(path):
     newest = CliRunner().invoke(fanfold, ["requests", "--journal", str(path), "--last", "3"]).output
-    assert newest.endswith(f"\n{STEPS - 1} older: --last {STEPS + 2}\n")
+    assert newest.splitlines()[-2] == f"{STEPS - 1} older: --last {STEPS + 2}"
     assert "older" not in CliRunner().invoke(fanfold, ["requests", "--journal", str(path)]).output
+
+
+def test_the_last_line_has_the_sums_of_all_requests_those_that_are_not_listed_too(path):
+    every = read_journal(path)
+    tokens, cost = sum(one.tokens for one in every), sum(one.cost or 0 for one in every)
+    cached = sum(one.cached for one in every) / sum(one.prompt for one in every)
+    for last in ("1", "50"):
+        ran = CliRunner().invoke(fanfold, ["requests", "--journal", str(path), "--last", last])
+        total = ran.output.splitlines()[-1]
+        assert total.startswith(f"In all {STEPS + 2} requests: {tokens:,} tokens sent (")
+        assert f", {cached:.0%} of what was billed from the cache, ${cost:,.4f} ($" in total
+        assert total.endswith(" whole, 1 without a price).")
+    path.write_text("")
+    assert "In all" not in CliRunner().invoke(fanfold, ["requests", "--journal", str(path)]).output
 
 
 def test_a_torn_line_is_left_out_and_a_missing_journal_is_said(path, tmp_path):

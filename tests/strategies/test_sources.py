@@ -50,6 +50,20 @@ def test_why_says_what_each_line_of_a_hand_over_was_made_from() -> None:
         assert edit.words.split("\n")[step.number - 1] == step.text
 
 
+def test_a_line_that_tells_of_a_call_names_the_tool_that_was_called() -> None:
+    with talked() as chat:
+        id, _ = fold_of(chat)
+        lines = {line.text: line for line in chat.why(id).lines}
+        step = next(line for text, line in lines.items() if text.startswith("- $ make part-4 "))
+        assert step.calls == ("bash",)
+        assert f"(the agent's call of bash, from {step.outputs[0]})" in str(step)
+        words = next(line for text, line in lines.items() if text.startswith("- I make part"))
+        assert (words.calls, words.speakers) == ((), ("agent",))
+        assert "(said by the agent, from " in str(words)
+        asked = next(line for text, line in lines.items() if "Mend the parser." in text)
+        assert "(said by the person, from " in str(asked)
+
+
 def test_why_of_an_entry_names_the_lines_that_tell_of_it() -> None:
     with talked() as chat:
         id, _ = fold_of(chat)

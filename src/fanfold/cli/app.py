@@ -61,14 +61,13 @@ USAGE, FAILED, TOO_SMALL, INTERRUPTED, CLOSED_PIPE = 2, 3, 4, 130, 141
 """Exit codes beside 0, all is well, and 1, the answer is no (nothing found, something is damaged)."""
 _REWORDED = (
     (r"`view\(\)`", "`fanfold show`"),
-    (r"`(model|window|store|key)=`", r"`--\1`"),
+    (r"`(model|window|name)=`", r"`--\1`"),
     (
         r"\b(window)=…; or register it in code, .*?; or in fanfold\.toml,",
         r"--\1 …, or write in fanfold.toml:",
     ),
     (r"(No entry here begins with '[^']*')\.", r"\1: `fanfold show SESSION --ids` prints the ids."),
     (r"say `through=True`", "give --through"),
-    (r"with `through=True`", "with --through"),
     (r"`say` or `note` it first", "`fanfold note` it first"),
     (r"give its `key`, or put it into FANFOLD_KEY", "put its key into FANFOLD_KEY"),
 )

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 Offers = Sequence[tuple[str, str]]
 """What may be typed, each with a few words about it."""
-_SHOWN = 12
-"""Characters of an entry's id: enough to name it, as `fanfold show --ids` prints it."""
+_SHOWN = 8
+"""Characters of an entry's id: enough to name it, and as many as `fanfold show --ids` prints."""
 _WORDS = 48
 """Characters of what a hidden message says."""
 

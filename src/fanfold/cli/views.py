@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from shlex import quote
 from typing import Any
 
@@ -17,24 +17,40 @@ from fanfold.session.fit import Fitted
 from fanfold.session.look import Why
 from fanfold.session.session import Session
 from fanfold.session.stored import describe
-from fanfold.text.lines import cut_to, lines_within
+from fanfold.text.lines import RowLine, cut_to, lines_within, many, one_line
 
 _DATE = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d)")
 _ID = 8
 """So many characters of an id people need."""
+_WORDS = 48
+"""Characters of the names of tools."""
 
 
-def printed(view: View, *, ids: bool = False) -> str:
-    """The view as it is printed, no wider than the terminal; with as much of every row's id in front as people need."""
-    head, *rows = str(view).splitlines()
-    above, width = len(rows) - len(view.rows), terminal_width()
-    heads = [head]
+def printed(view: View, *, ids: bool = False, tools: Sequence[str] = ()) -> str:
+    """The view as it is printed, no wider than the terminal; with as much of every row's id in front as people need.
+
+    A row for the system prompt and the `tools` comes first, so that the rows come to the total above them.
+    """
+    head, width = str(view).split("\n", 1)[0], terminal_width()
+    marked = [row.line.marked(view.pinned_share(row) > 0 and not row.pinned) for row in view.rows]
+    frame = [_frame_line(view, tools)] if view.frame.tokens or view.overhead else []
+    heads, rows = [head], [str(line) for line in (*frame, *marked)]
     if width is not None:
-        shown = (view.frame, *view.rows) if above else view.rows
-        marked = [row.line.marked(view.pinned_share(row) > 0 and not row.pinned) for row in shown]
-        heads, rows = textwrap.wrap(head, width), lines_within(marked, width - _ID * ids)
-    fronts = [f"{id[:_ID]:<{_ID}}" if ids else "" for id in (*[""] * above, *(row.id for row in view.rows))]
+        heads, rows = textwrap.wrap(head, width), lines_within([*frame, *marked], width - _ID * ids)
+    fronts = [
+        f"{id[:_ID]:<{_ID}}" if ids else "" for id in ([""] * len(frame) + [row.id for row in view.rows])
+    ]
     return "\n".join([*heads, *(f"{front}{row}" for front, row in zip(fronts, rows, strict=True))])
+
+
+def _frame_line(view: View, tools: Sequence[str]) -> RowLine:
+    """System prompt, tools, and what the provider charges for any request, in one row."""
+    tokens, number = view.frame.tokens + view.overhead, many(len(tools), "tool")
+    if view.frame.messages:
+        return view.frame.line._replace(tokens=tokens, reason=f"with {number}" if tools else "")
+    if tools:
+        return RowLine("·", "tools", tokens, one_line(f"{number}: {', '.join(tools)}", _WORDS), "")
+    return RowLine("·", "frame", tokens, "what a request costs beside its messages", "")
 
 
 def within_terminal(lines: Iterable[str]) -> list[str]:

@@ -121,14 +121,21 @@ def _index(state: State, record: Kept) -> LineIndex | None:
 
 
 def outputs(state: State) -> list[Output]:
-    """Everything that has a reference and is still there, newest first."""
+    """Everything that has a reference and is still there, newest first; what undone edits hid comes last."""
     return list(_every(state))
 
 
 def _every(state: State, *, told: bool = False) -> Iterator[Output]:
     state.read_whole()
-    refs = [ref for ref, record in state.log.kept.items() if record.gone is None]
-    return (output(state, ref, told=told) for ref in reversed(refs))
+    newest = [ref for ref, record in reversed(state.log.kept.items()) if record.gone is None]
+    undone = undone_behind(state)
+    return (output(state, ref, told=told) for ref in sorted(newest, key=undone.__contains__))
+
+
+def undone_behind(state: State) -> dict[str, str]:
+    """The references to what an edit hid that was undone since, each with this edit."""
+    dead = state.log.undone()
+    return {ref: record.entry for ref, record in state.log.kept.items() if record.entry in dead}
 
 
 def definitions(state: State) -> tuple[dict[str, Any], ...]:

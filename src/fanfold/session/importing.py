@@ -79,7 +79,7 @@ def import_session(
 
 
 def _is_there(name: str) -> BadInput:
-    return BadInput(f"There is a session {name!r} already; import it under another name.")
+    return BadInput(f"There is a session {name!r} already; import it under another one: `name=`.")
 
 
 class _Above(NamedTuple):

@@ -46,13 +46,23 @@ class LineSource(msgspec.Struct, frozen=True):
     """The references of outputs among them."""
     speakers: tuple[str, ...] = ()
     """Who speaks in it: person, agent, client or model, and behind these whom it quotes, tool or web."""
+    calls: tuple[str, ...] = ()
+    """The tools that the agent called, where it tells of calls and of what they gave."""
 
     def __str__(self) -> str:
-        speakers = " and ".join(f"the {one}" for one in self.speakers)
         names = self.outputs if len(self.outputs) == len(self.entries) else [id[:_ID] for id in self.entries]
-        told = [f"said by {speakers}"] * bool(speakers) + [f"from {listed(names, _NAMED)}"] * bool(names)
+        told = [self._told_by] * bool(self.speakers) + [f"from {listed(names, _NAMED)}"] * bool(names)
         beside = f" ({', '.join(told)})" if told else ""
         return f"{self.edit}, line {self.number}: {short(self.text, _TEXT)}{beside}"
+
+    @property
+    def _told_by(self) -> str:
+        """Whose words they are: what somebody said, or what the agent called."""
+        if not self.calls:
+            return f"said by {' and '.join(f'the {one}' for one in self.speakers)}"
+        quoted = [f"the {one}" for one in self.speakers if one != "agent"]
+        quoting = f" quoting {' and '.join(quoted)}" if quoted else ""
+        return f"the agent's {'call' if len(self.calls) == 1 else 'calls'} of {listed(self.calls, _NAMED)}{quoting}"
 
 
 class Why(msgspec.Struct, frozen=True):
@@ -283,12 +293,15 @@ def _lines(state: State, decision: Decision) -> Iterator[LineSource]:
     hidden = log.leaves(edit.covers).union(again.back if again is not None else ())
     ids = {id[:_ID]: id for id in hidden}
     texts = edit.words.split("\n")
+    tools = {call.id: call.name for id in hidden for call in log.message(id).calls}
     for number, sources in edit.sources:
         named = [source.partition("#") for source in sources.split(" ")]
         known = [(ids[short], mark, part) for short, mark, part in named if short in ids]
         addresses = [f"{id}{mark}{part}" for id, mark, part in known]
         refs = [ref for address in addresses if (ref := log.addresses.get(address))]
         speakers = [SPEAKERS[sign] for sign in named[0][0][1:]] if sources.startswith("@") else []
+        answered = [result.call for id, _, _ in known for result in log.message(id).results]
+        called = dict.fromkeys(tools[call] for call in answered if call in tools and "agent" in speakers)
         if (known or speakers) and 0 < number <= len(texts):
             yield LineSource(
                 edit=decision.id,
@@ -297,6 +310,7 @@ def _lines(state: State, decision: Decision) -> Iterator[LineSource]:
                 entries=tuple(dict.fromkeys(id for id, _, _ in known)),
                 outputs=tuple(refs),
                 speakers=tuple(speakers),
+                calls=tuple(called),
             )
 
 

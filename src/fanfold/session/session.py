@@ -342,7 +342,7 @@ class Session(Verbs):
         return self._do(find.output, ref)
 
     def outputs(self) -> list[Output]:
-        """Everything that has a reference, newest first."""
+        """Everything that has a reference, newest first; what undone edits hid comes last."""
         return self._do(find.outputs)
 
     def tools(self) -> tuple[dict[str, Any], ...]:

@@ -18,7 +18,7 @@ from fanfold.core.view import Row, View
 from fanfold.dialects.dialect import encode
 from fanfold.dialects.tools import functions
 from fanfold.dialects.weigh import framed
-from fanfold.session import erase, undo
+from fanfold.session import erase, find, undo
 from fanfold.session.beside import words_beside, words_id
 from fanfold.session.everything import without_recall
 from fanfold.session.gc import entries_ever
@@ -294,6 +294,12 @@ def request_with(chat: Verbs, context: str) -> int:
     raise NotFound(f"No request has the context {context[:12]!r} any more.")
 
 
+def undone_refs(chat: Verbs) -> dict[str, str]:
+    """The references to what an edit hid that was undone since, each with this edit."""
+    chat._state.read_whole()
+    return find.undone_behind(chat._state)
+
+
 def places_of(chat: Verbs) -> dict[str, str]:
     """The entry in which each output arrived, by the output's reference."""
     return {ref: kept.entry for ref, kept in chat._state.log.kept.items() if kept.is_part}
@@ -348,6 +354,8 @@ def describe(view: View) -> dict[str, Any]:
         "tip": view.tip,
         "tokens": view.tokens,
         "room": view.room,
+        "frame": view.frame.tokens,
+        "overhead": view.overhead,
         "rows": [describe_row(row) for row in (view.frame, *view.rows) if row.messages],
     }
 

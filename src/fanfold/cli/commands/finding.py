@@ -16,6 +16,7 @@ from fanfold.cli.sessions import Sessions, on_session, on_store
 from fanfold.core.errors import NotFound
 from fanfold.outputs.grep import Patience, Pattern
 from fanfold.outputs.output import Output
+from fanfold.session.stored import undone_refs
 from fanfold.stores.search import Passage
 from fanfold.stores.search import search as search_store
 
@@ -84,7 +85,8 @@ def grep(
 ) -> None:
     """Search one output, or all outputs of a session, for a pattern (RE2).
 
-    For messages: `fanfold search`. Exit code 1 if nothing matches.
+    The newest come first, and what undone edits hid comes last. For messages: `fanfold search`. Exit code 1 if nothing
+    matches.
 
     \b
     Example: fanfold grep run-42 'Traceback|Error'
@@ -98,7 +100,13 @@ def grep(
         for hit in place.grep(pattern, before, after, limit, ignore_case=ignore_case, timeout=patience)
     ]
     lines = [":-"[not hit.match].join((ref, str(hit.line), hit.text)) for ref, hit in found]
-    say([{"ref": ref, **hit._asdict()} for ref, hit in found], "\n".join(lines), as_json)
+    undone = undone_refs(chat)
+    told = [{"ref": ref, **hit._asdict(), "undone": undone.get(ref)} for ref, hit in found]
+    say(told, "\n".join(lines), as_json)
+    for name in dict.fromkeys(name for name, _ in found if name in undone and not as_json):
+        click.echo(
+            f"{name} is what {undone[name]} hid; that is undone, so it stands in the messages.", err=True
+        )
     if not found:
         _end_without("No output matches. `fanfold search` looks through messages too.", as_json)
 
@@ -144,5 +152,5 @@ def _end_without(text: str, as_json: bool) -> None:
 
 def _told(passage: Passage) -> str:
     """A passage in a line: where it is, and what it says."""
-    place = passage.ref or passage.edit or passage.entry[:12] or passage.kind
+    place = passage.ref or passage.edit or passage.entry[:8] or passage.kind
     return f"{passage.session}:{place}: {passage.text}"

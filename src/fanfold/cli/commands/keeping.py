@@ -191,7 +191,7 @@ def _say_erased(done: Sequence[str], along: Sequence[str], reason: str) -> Itera
     else:
         yield from (f"{id} is erased: {reason}" for id in ids)
     if along:
-        yield f"{_listed([name[:12] for name in along])} went with it."
+        yield f"{_listed([name[:8] for name in along])} went with it."
 
 
 def _erased_before(chat: fanfold.Session, names: Sequence[str]) -> dict[str, str]:

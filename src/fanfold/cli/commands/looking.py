@@ -13,7 +13,7 @@ from fanfold.cli.completing import all_ids
 from fanfold.cli.saying import columns, many, say
 from fanfold.cli.sessions import Sessions, on_session, on_store
 from fanfold.cli.views import how_to_bring_back, printed, within_terminal, wrapped
-from fanfold.session.stored import describe, without_any_room
+from fanfold.session.stored import describe, tools_of, without_any_room
 from fanfold.stores.summary import Summary
 
 _SOURCES = 5
@@ -87,7 +87,7 @@ def show(chat: fanfold.Session, number: int | None, ids: bool, hand_over: bool, 
     """
     view = without_any_room(chat.view()) if number is None else chat.sent(number)[1]
     if not hand_over:
-        say(describe(view), printed(view, ids=ids), as_json)
+        say(describe(view), printed(view, ids=ids, tools=[name for name, _ in tools_of(chat)]), as_json)
         return
     folds = [
         HandOver(row.id, row.tokens, "\n\n".join(message.text for message in row.messages))

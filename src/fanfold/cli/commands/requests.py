@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from fanfold.cli.saying import as_json, columns, many, say
 from fanfold.cli.sessions import meant
+from fanfold.cli.views import wrapped
 from fanfold.core.errors import BadInput, NotFound
 from fanfold.session.stored import list_names
+
+if TYPE_CHECKING:
+    from fanfold.gateway.journal import Exchanged
 
 _TITLES = (
     "when",
@@ -29,7 +35,9 @@ _RIGHT = (3, 4, 5, 6, 7, 8, 9)
 
 @click.command
 @click.argument("session", required=False)
-@click.option("--store", help="The gateway's store, beside which its journal is; by default that of `serve`.")
+@click.option(
+    "-s", "--store", help="The gateway's store, beside which its journal is; by default that of `serve`."
+)
 @click.option("--journal", help="The journal itself.")
 @click.option(
     "--last",
@@ -43,7 +51,8 @@ def requests(session: str | None, store: str | None, journal: str | None, last: 
     """List the requests that the gateway served: of all sessions, or of one.
 
     "whole" estimates the tokens of the client's own request, "whole cost" what that request would have cost
-    without fanfold: all that was sent before comes from the provider's cache, if it has one.
+    without fanfold: all that was sent before comes from the provider's cache, if it has one. The last line has the
+    sums of all these requests, those that --last leaves out too.
 
     \b
     Example: fanfold requests --last 50
@@ -61,8 +70,21 @@ def requests(session: str | None, store: str | None, journal: str | None, last: 
         every = [one for one in every if one.session == session]
     found = every[-last:]
     table = columns([_TITLES, *(_row(one) for one in found)], _RIGHT, wanted=(1, 3, 4, 6))
-    older = f"\n{len(every) - len(found):,} older: --last {len(every)}" if len(found) < len(every) else ""
-    say(found, f"{table}{older}", as_json)
+    older = [f"{len(every) - len(found):,} older: --last {len(every)}"] if len(found) < len(every) else []
+    say(found, "\n".join([table, *older, *(wrapped([_total(every)]) if every else ())]), as_json)
+
+
+def _total(every: Sequence[Exchanged]) -> str:
+    """What all these requests sent and cost together, and what it would have been without fanfold."""
+    prompt, cached = sum(one.prompt for one in every), sum(one.cached for one in every)
+    told = [f"{sum(one.tokens for one in every):,} tokens sent ({sum(one.whole for one in every):,} whole)"]
+    told += [f"{cached / prompt:.0%} of what was billed from the cache"] if prompt else []
+    priced = [one for one in every if one.cost is not None]
+    if priced:
+        whole = sum(one.whole_cost or 0.0 for one in priced)
+        some = f", {len(every) - len(priced):,} without a price" if len(priced) < len(every) else ""
+        told.append(f"${sum(one.cost or 0.0 for one in priced):,.4f} (${whole:,.4f} whole{some})")
+    return f"In all {many(len(every), 'request')}: {', '.join(told)}."
 
 
 def _session_meant(begun: str, names: list[str]) -> str:
@@ -73,10 +95,7 @@ def _session_meant(begun: str, names: list[str]) -> str:
     return meant(begun, names)
 
 
-def _row(one: object) -> list[str]:
-    from fanfold.gateway.journal import Exchanged
-
-    assert isinstance(one, Exchanged)
+def _row(one: Exchanged) -> list[str]:
     told = {
         one.bypassed: f"passed on: {one.bypassed}",
         str(one.edits or ""): many(one.edits, "edit"),

@@ -41,6 +41,7 @@ def mcp(chat: fanfold.Session, write: bool, as_json: bool) -> None:
     "--upstream", "upstreams", multiple=True, metavar="PROVIDER=URL", help="Another address of a provider."
 )
 @click.option(
+    "-s",
     "--store",
     help="Where sessions are kept; also from FANFOLD_STORE or fanfold.toml; else sqlite:agent.db.",
 )
