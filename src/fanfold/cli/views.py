@@ -49,8 +49,10 @@ def _frame_line(view: View, tools: Sequence[str]) -> RowLine:
     if view.frame.messages:
         return view.frame.line._replace(tokens=tokens, reason=f"with {number}" if tools else "")
     if tools:
-        return RowLine("·", "tools", tokens, one_line(f"{number}: {', '.join(tools)}", _WORDS), "")
-    return RowLine("·", "frame", tokens, "what a request costs beside its messages", "")
+        names = one_line(f"{number}: {', '.join(tools)}", _WORDS)
+        return RowLine(sign="·", role="tools", tokens=tokens, excerpt=names, reason="")
+    beside = "what a request costs beside its messages"
+    return RowLine(sign="·", role="frame", tokens=tokens, excerpt=beside, reason="")
 
 
 def within_terminal(lines: Iterable[str]) -> list[str]:
