@@ -14,7 +14,7 @@ from fanfold.cli.sizes import size
 from fanfold.config.settings_file import find_model
 from fanfold.gateway.settings import read_settings
 from fanfold.testing import talk
-from fanfold.text.sizes import share_of, size_of
+from fanfold.text.sizes import parse_size, share_of
 
 
 @pytest.mark.parametrize(
@@ -34,12 +34,12 @@ from fanfold.text.sizes import share_of, size_of
     ],
 )
 def test_a_size_is_the_same_number_everywhere(text: str, number: int) -> None:
-    assert size_of(text) == size(text) == Budget(window=text, gain=0, reserve=0).window == number  # type: ignore[arg-type]
+    assert parse_size(text) == size(text) == Budget(window=text, gain=0, reserve=0).window == number  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("text", ["", "k", "16x", "-16k", "1.5", "16k5", "85%", "٣k", "²k", "1,5k"])
 def test_what_is_no_size_is_none(text: str) -> None:
-    assert size_of(text) is None
+    assert parse_size(text) is None
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from conftest import Run
 from fanfold.cli import app
 from fanfold.cli.app import COMMANDS, fanfold
-from fanfold.cli.sizes import share, size_of
+from fanfold.cli.sizes import parse_size, share
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "cli.md"
@@ -81,7 +81,7 @@ def test_a_command_is_listed_with_its_whole_first_sentence(run: Run, name: str) 
     ],
 )
 def test_sizes_as_people_write_them(text: str, size: int | None) -> None:
-    assert size_of(text) == size
+    assert parse_size(text) == size
 
 
 def test_shares_as_people_write_them() -> None:

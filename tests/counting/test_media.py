@@ -59,14 +59,14 @@ def webp(kind: bytes, body: bytes) -> str:
     ],
 )
 def test_the_size_is_read_from_the_first_bytes(data: str) -> None:
-    assert media.size_of(data) == (640, 480)
+    assert media.picture_size(data) == (640, 480)
 
 
 @pytest.mark.parametrize(
     "data", [None, "", "no base64!", "AAAA", png(0, 5), text(b"\xff\xd8\xff"), text(b"RIFF")]
 )
 def test_what_is_no_picture_has_no_size(data: str | None) -> None:
-    assert media.size_of(data) is None
+    assert media.picture_size(data) is None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 
 import click
 
-from fanfold.text.sizes import share_of, size_of
+from fanfold.text.sizes import parse_size, share_of
 
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*([smhd]?)", re.IGNORECASE)
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -14,7 +14,7 @@ _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 def size(text: str) -> int:
     """A whole number of tokens or bytes, above zero."""
-    number = size_of(text)
+    number = parse_size(text)
     if number is None or number < 1:
         raise click.BadParameter(f"{text!r} is no size; write 128000, 128k, 1M or 64KiB.")
     return number

@@ -22,7 +22,7 @@ from fanfold.outputs.filters import Filter
 from fanfold.strategies.fallbacks import FALLBACKS
 from fanfold.systems.presets import Preset
 from fanfold.text.plain import copy_plain, plain_text
-from fanfold.text.sizes import number_of
+from fanfold.text.sizes import as_number
 from fanfold.tokens.meter import Meter
 
 P = ParamSpec("P")
@@ -183,7 +183,7 @@ KINDS: dict[str, tuple[Callable[[Any], bool], str]] = {
         "the name of a model, a client of its SDK, a Model, or a function of a question",
     ),
     "summarizer_window": (
-        lambda value: isinstance(size := number_of(value), int) and not isinstance(value, bool) and size >= 1,
+        lambda value: isinstance(size := as_number(value), int) and not isinstance(value, bool) and size >= 1,
         "a whole number of tokens, at least 1, or a size such as 16k",
     ),
     "hooks": (lambda value: isinstance(value, Hooks), "a fanfold.Hooks, such as Hooks(after_edit=…)"),
@@ -234,7 +234,7 @@ def _summarizer(value: Any) -> Any:
 
 MAKERS: dict[str, Callable[[Any], Any]] = {
     "window": partial(whole_number, "window"),
-    "summarizer_window": number_of,
+    "summarizer_window": as_number,
     "system": lambda value: (plain_text(value),) if isinstance(value, str) else tuple(value),
     "tools": tuple,
     "labels": lambda value: {plain_text(name): plain_text(text) for name, text in value.items()},

@@ -22,7 +22,7 @@ from fanfold.config.options import RENAMED, Options, value_of
 from fanfold.config.settings_file import File, read_file, register
 from fanfold.core.errors import BadInput, BadSetting, unknown
 from fanfold.text.nearest import nearest
-from fanfold.text.sizes import number_of, portion_of
+from fanfold.text.sizes import as_number, portion_of
 
 PLAIN = ("store", "tenant", "summarizer", "summarizer_window", "volatile", "on_moved")
 """Settings that hold as if the code had said them, where it says nothing."""
@@ -136,7 +136,7 @@ def _figure(wrong: Wrong, key: str, value: Any) -> Any:
     if key not in FIGURES:
         raise wrong(str(unknown("setting of a budget", key, FIGURES)), "budget", key)
     share, least = key in ("trigger", "target"), 0 if key in ("reserve", "gain") else 1
-    told, value = value, portion_of(value) if share else number_of(value)
+    told, value = value, portion_of(value) if share else as_number(value)
     number = isinstance(value, int | float if share else int) and not isinstance(value, bool)
     if not number or (value <= 0 if share else value < least):
         kind = "a share of the room, or tokens" if share else "a whole number" + " above zero" * least

@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import force_setattr, replace
 
 from fanfold.core.errors import BadBudget
-from fanfold.text.sizes import number_of, portion_of
+from fanfold.text.sizes import as_number, portion_of
 
 BOUNDS = (0.5, 2.5)
 """An estimate may be corrected to between half of it and two and a half times as much."""
@@ -246,7 +246,7 @@ _MOST = 2**53
 
 def whole_number(name: str, value: object, least: int = 1) -> int:
     """The whole number of at least `least` that is given, or that a size such as `16k` stands for."""
-    number = number_of(value)
+    number = as_number(value)
     if not isinstance(number, int) or isinstance(number, bool) or number < least:
         more = ", or a size such as '16k'" * isinstance(value, str)
         raise BadBudget(f"{name} is {value!r}; it must be a whole number of at least {least}{more}.")

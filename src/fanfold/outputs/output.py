@@ -32,7 +32,7 @@ class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Fetches the index of lines, for an output that has one."""
 
     def __str__(self) -> str:
-        return f"{self.ref}: {size_of(self.size)}, {self.line_count:,} lines, {self.media}"
+        return f"{self.ref}: {bytes_in_words(self.size)}, {self.line_count:,} lines, {self.media}"
 
     def __repr__(self) -> str:
         return f"<Output {self}>"
@@ -88,7 +88,7 @@ class Output(msgspec.Struct, frozen=True, eq=False, dict=True):
         return search.hits(self.source, self.index, (before, after), limit, width)
 
 
-def size_of(size: int) -> str:
+def bytes_in_words(size: int) -> str:
     """Bytes in words."""
     if size < 1024:
         return f"{size} bytes"

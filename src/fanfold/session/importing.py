@@ -42,7 +42,7 @@ from fanfold.stores.coding import Coded, Coding
 from fanfold.stores.echo import entry_echo, former_echo, is_former
 from fanfold.stores.export import FORMAT, ID, Line
 from fanfold.stores.opening import open_store
-from fanfold.stores.prefix import Prefix, number_of, resume
+from fanfold.stores.prefix import Prefix, hash_number, resume
 from fanfold.stores.store import SOME, Batch, Store, holder_name, name_of, summing
 
 _LARGE = 1 << 20
@@ -320,7 +320,7 @@ class _Import:
         if not isinstance(record, Move):
             return None
         above = self.known[record.head] if record.head is not None else _Above()
-        return number_of(above.prefix.hash())
+        return hash_number(above.prefix.hash())
 
     def _rename_blobs(self, record: Record) -> Record:
         """A record with the names that its blobs have here."""

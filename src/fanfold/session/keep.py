@@ -17,7 +17,7 @@ from fanfold.core.record import VISIBLE, Answered, Beside, Edited, Framed, Kept,
 from fanfold.core.tree import Entry, missing
 from fanfold.stores import checkpoint
 from fanfold.stores.checkpoint import Checkpoint
-from fanfold.stores.prefix import number_of
+from fanfold.stores.prefix import hash_number
 from fanfold.stores.store import Batch, Stored, Tenant, written_first
 from fanfold.stores.summary import Summary
 
@@ -211,7 +211,7 @@ class Keeping:
 
     def _prefix(self, head: str | None) -> int:
         """By what the conversation up to an entry is found."""
-        return number_of(self.tenant.tree.prefix(head))
+        return hash_number(self.tenant.tree.prefix(head))
 
     def _summary(self, records: Sequence[Record]) -> Summary | None:
         """How the session stands now: after requests, and after many messages without one."""

@@ -10,7 +10,7 @@ import msgspec
 from fanfold.dialects.detect import dialect_of
 from fanfold.dialects.dialect import Dialect, decode
 from fanfold.dialects.registry import dialect_named
-from fanfold.stores.prefix import number_of, prefixes
+from fanfold.stores.prefix import hash_number, prefixes
 from fanfold.stores.store import Store, Track
 
 _NEWEST = 64
@@ -53,7 +53,7 @@ def recognize(
 ) -> Found:
     """Find the session that shares the most of a history, from its start."""
     frame, messages, params = decode(_dialect(transcript, dialect), transcript)
-    numbers = [number_of(prefix) for prefix in prefixes(messages)]
+    numbers = [hash_number(prefix) for prefix in prefixes(messages)]
     tracks = _longest(store, tenant, numbers)
     if not tracks:
         return Found(session=None, tenant=tenant, matched=0, messages=len(numbers), at_head=False)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from fanfold.core.errors import Corrupt, NotFound
 from fanfold.core.record import Move, Record
 from fanfold.core.tree import Entry
-from fanfold.stores.prefix import number_of
+from fanfold.stores.prefix import hash_number
 from fanfold.stores.tenant_tree import TenantTree
 
 _AT_HAND = 1_000
@@ -43,4 +43,4 @@ def head_numbers(tree: TenantTree, records: Iterable[tuple[int, Record]]) -> Ite
     for number, record in records:
         if isinstance(record, Move):
             with suppress(Corrupt, NotFound):
-                yield number, number_of(tree.prefix(record.head))
+                yield number, hash_number(tree.prefix(record.head))

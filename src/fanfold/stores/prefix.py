@@ -80,7 +80,7 @@ def prefixes(messages: Iterable[Message]) -> Iterator[str]:
         yield prefix.hash()
 
 
-def number_of(prefix: str) -> int:
+def hash_number(prefix: str) -> int:
     """A hash as stores keep it: a whole number of 64 bits with a sign."""
     return int.from_bytes(bytes.fromhex(prefix[:16]), signed=True)
 

@@ -22,7 +22,7 @@ from fanfold.core.record import Move, Record, Taught, blobs_of
 from fanfold.core.tree import Entry
 from fanfold.stores.checkpoint import Checkpoint
 from fanfold.stores.locks import ThreadLock
-from fanfold.stores.prefix import number_of
+from fanfold.stores.prefix import hash_number
 from fanfold.stores.search import BlockBits
 from fanfold.stores.summary import Summary, summarize_records
 from fanfold.stores.tenant_tree import TenantTree
@@ -372,7 +372,7 @@ class Tenants:
         for session in self.sessions(tenant):  # type: ignore[attr-defined]
             moves = (one for one in records_of(self, tenant, session) if isinstance(one, Move))  # type: ignore[arg-type]
             tree = self.tenant(tenant).tree
-            heads[session] = [number_of(tree.prefix(move.head)) for move in moves]
+            heads[session] = [hash_number(tree.prefix(move.head)) for move in moves]
         first = next((one for one in prefixes if any(one in there for there in heads.values())), None)
         found = [Track(first, name, there[-1] == first) for name, there in heads.items() if first in there]
         return sorted(found, key=lambda track: not track.head)[:TRACKS]

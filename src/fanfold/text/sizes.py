@@ -24,7 +24,7 @@ _UNITS = {
 }
 
 
-def size_of(text: str) -> int | None:
+def parse_size(text: str) -> int | None:
     """The number that a size stands for; None where it is no size."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
@@ -40,16 +40,16 @@ def share_of(text: str) -> float | None:
     return share if 0 < share <= 1 else None
 
 
-def number_of(value: object) -> Any:
+def as_number(value: object) -> Any:
     """The number that a size given as text stands for; anything else as it is, text that is no size too."""
-    number = size_of(value) if isinstance(value, str) else None
+    number = parse_size(value) if isinstance(value, str) else None
     return value if number is None else number
 
 
 def portion_of(value: object) -> Any:
     """The same for what is a share or a size."""
     share = share_of(value) if isinstance(value, str) else None
-    return number_of(value) if share is None else share
+    return as_number(value) if share is None else share
 
 
 def with_numbers(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def with_numbers(table: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: with_numbers(value)
         if isinstance(value, Mapping)
-        else number_of(value)
+        else as_number(value)
         if name in SIZED
         else value
         for name, value in table.items()

@@ -77,7 +77,7 @@ def _within(size: Size, longest: int) -> tuple[float, float]:
     return size[0] * down, size[1] * down
 
 
-def size_of(data: str | None) -> Size | None:
+def picture_size(data: str | None) -> Size | None:
     """Width and height of a PNG, JPEG, GIF or WebP in base64, from its first bytes."""
     head = _decode(data[:_HEAD]) if data else b""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):

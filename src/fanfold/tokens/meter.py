@@ -85,7 +85,7 @@ class Bpe:
             case Result(parts=parts):
                 return self.charges.result + sum(map(self._part, parts))
             case Image(data=data):
-                return self.charges.image(media.size_of(data))
+                return self.charges.image(media.picture_size(data))
             case Document(text=str(text)):
                 return self._count(text)
             case Document(data=data):

@@ -25,7 +25,7 @@ from fanfold.cli.sessions import (
 )
 from fanfold.cli.views import command_on
 from fanfold.core.errors import BadInput, BadSetting, NotFound
-from fanfold.outputs.output import size_of
+from fanfold.outputs.output import bytes_in_words
 from fanfold.session.stored import edits_along, tenant_of
 from fanfold.stores.opening import open_alone
 
@@ -79,11 +79,11 @@ def _lines_of(found: fanfold.Garbage, deleted: bool, hidden: bool) -> Iterator[s
     if not found:
         yield "Nothing was deleted." if deleted else "Everything is still referred to."
     if found.blobs:
-        size = size_of(sum(blob.size for blob in found.blobs))
+        size = bytes_in_words(sum(blob.size for blob in found.blobs))
         end = "deleted" if deleted else "could be deleted with --now"
         yield f"{many(len(found.blobs), 'blob')} that nothing refers to, {size}, {end}"
     if found.hidden:
-        size = size_of(sum(output.size for output in found.hidden))
+        size = bytes_in_words(sum(output.size for output in found.hidden))
         end = (
             "could be deleted with --hidden --now"
             if hidden
