@@ -8,6 +8,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 WINDOW ?= 32k
 MESSAGES ?= 100000
+REQUESTS ?= 2000
 PIP = .venv/bin/python -m pip install --quiet --quiet --disable-pip-version-check
 COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
 
@@ -51,23 +52,11 @@ lint: .venv/.test ## ruff: mistakes and layout
 types: .venv/.test ## mypy, strict
 	@.venv/bin/mypy --no-error-summary
 
-bench: .venv/.test .browser/.looked ## every figure as a ratio, measured side by side [MESSAGES=20000 for a shorter one, REQUESTS=100000]
-	@.venv/bin/python bench/speed.py $(MESSAGES)
-	@.venv/bin/python bench/session.py
-	@.venv/bin/python bench/counting.py
-	@.venv/bin/python bench/dialects.py
-	@.venv/bin/python bench/caching.py
-	@.venv/bin/python bench/outputs.py
-	@.venv/bin/python bench/stores.py $(MESSAGES)
-	@.venv/bin/python bench/writers.py
-	@.venv/bin/python bench/leaks.py $(MESSAGES)
-	@.venv/bin/python bench/postgres.py
-	@.venv/bin/python bench/gateway.py
-	@.venv/bin/python bench/gateway.py growth $(REQUESTS)
-	@.venv/bin/python bench/inspector.py
+bench: .venv/.test .browser/.looked ## every figure as a ratio, measured side by side [ONLY="speed stores", MESSAGES=20000 for a shorter one, REQUESTS=100000]
+	@.venv/bin/python scripts/bench_all.py print messages=$(MESSAGES) requests=$(REQUESTS) $(ONLY)
 
 bench-all: .venv/.test .browser/.looked ## every bench, written to docs/bench.md with machine and date [ONLY="speed stores", ONLY=missing, MESSAGES=20000]
-	@.venv/bin/python scripts/bench_all.py messages=$(MESSAGES) $(ONLY)
+	@.venv/bin/python scripts/bench_all.py messages=$(MESSAGES) requests=$(REQUESTS) $(ONLY)
 
 bench-peers: .venv/.test ## fanfold and its peers on your conversations: DATA="folder …" [WINDOW=32k]
 	@.venv/bin/python -m bench.peers --window $(WINDOW) --workers $(WORKERS) $(DATA)

@@ -3,7 +3,8 @@
     python scripts/bench_all.py              all of them (an hour on two cores)
     python scripts/bench_all.py speed stores these only; the others stay on the page as they were
     python scripts/bench_all.py missing      those that are not on the page yet, or failed
-    python scripts/bench_all.py messages=20000 leaks     a shorter one, where its length counts
+    python scripts/bench_all.py messages=20000 leaks     a shorter one, where its length counts (requests=… for growth)
+    python scripts/bench_all.py print        only print; without those that install something first
 
 The page is written after each bench, so nothing is lost if you stop in between. A bench that fails is named on the page
 and in the exit code; what it printed stands there too.
@@ -23,8 +24,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-MESSAGES = 100_000
-SIZE = "messages="
+SIZES = {"messages": 100_000, "requests": 2_000}
+"""How long the benches are whose length counts."""
+PRINT = "print"
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "bench.md"
 OPENING = """\
@@ -43,12 +45,14 @@ class Bench(NamedTuple):
     name: str
     arguments: str
     learns: str
-    sized: bool = False
-    """Whether it takes the number of messages that it plays."""
+    sized: str = ""
+    """What it takes a number of, if any."""
+    installs: bool = False
+    """Whether it installs something before it starts."""
 
-    def of_size(self, messages: int) -> Bench:
-        """The same with so many messages, if their number counts."""
-        return self._replace(arguments=f"{self.arguments} {messages}") if self.sized else self
+    def of_size(self, sizes: Mapping[str, int]) -> Bench:
+        """The same with as many messages or requests as are wanted, if their number counts."""
+        return self._replace(arguments=f"{self.arguments} {sizes[self.sized]}") if self.sized else self
 
     @property
     def command(self) -> str:
@@ -61,7 +65,7 @@ BENCHES = (
         "speed",
         "bench/speed.py",
         "All the work over a long session, over counting its text once.",
-        sized=True,
+        sized="messages",
     ),
     Bench(
         "session",
@@ -72,36 +76,55 @@ BENCHES = (
     Bench("dialects", "bench/dialects.py", "Reading a provider's request, over parsing its JSON."),
     Bench("caching", "bench/caching.py", "Tokens and price with the prompt cache, beside a sliding window."),
     Bench("outputs", "bench/outputs.py", "Outputs of a gibibyte, beside grep and copying."),
-    Bench("stores", "bench/stores.py", "Stores, beside memory and bare transactions.", sized=True),
+    Bench("stores", "bench/stores.py", "Stores, beside memory and bare transactions.", sized="messages"),
     Bench("writers", "bench/writers.py", "Many writers at once."),
-    Bench("leaks", "bench/leaks.py", "Whether memory grows with the number of requests.", sized=True),
+    Bench("leaks", "bench/leaks.py", "Whether memory grows with the number of requests.", sized="messages"),
     Bench("postgres", "bench/postgres.py", "Postgres: queries of an opening, and many sessions at once."),
     Bench("gateway", "bench/gateway.py", "The gateway, beside a bare pass-through on the same stack."),
     Bench(
-        "growth", "bench/gateway.py growth", "Whether the gateway's memory grows with the number of requests."
+        "growth",
+        "bench/gateway.py growth",
+        "Whether the gateway's memory grows with the number of requests.",
+        sized="requests",
     ),
     Bench(
         "inspector", "bench/inspector.py", "The inspector in a browser: much of everything, beside a little."
     ),
-    Bench("integrations", "-m bench.integrations", "fanfold in frameworks, beside their own managers."),
+    Bench(
+        "integrations",
+        "-m bench.integrations",
+        "fanfold in frameworks, beside their own managers.",
+        installs=True,
+    ),
 )
 
 
 def main(wanted: list[str]) -> int:
     """Run the benches named, or all, and write the page after each; how many failed is the exit code."""
     sections = read_sections(PAGE.read_text(encoding="utf-8") if PAGE.exists() else "")
-    failed = 0
-    messages = max((int(one.partition("=")[2]) for one in wanted if one.startswith(SIZE)), default=MESSAGES)
-    named = benches_named([one for one in wanted if not one.startswith(SIZE)], sections)
-    for bench in (bench.of_size(messages) for bench in named):
+    failed, printing = 0, PRINT in wanted
+    names = [one for one in wanted if "=" not in one and one != PRINT]
+    asked = benches_named(names, sections)
+    named = [bench for bench in asked if names or not (printing and bench.installs)]
+    for bench in (bench.of_size(sizes_in(wanted)) for bench in named):
         print(f"{bench.name}: {bench.command}", flush=True)
         measured = machine()
         code, printed = run(bench)
         failed += code != 0
-        sections[bench.name] = write_section(bench, measured, code, printed)
-        PAGE.write_text(write_page(sections), encoding="utf-8")
-    print(PAGE.relative_to(ROOT))
+        if not printing:
+            sections[bench.name] = write_section(bench, measured, code, printed)
+            PAGE.write_text(write_page(sections), encoding="utf-8")
+    if not printing:
+        print(PAGE.relative_to(ROOT))
     return failed
+
+
+def sizes_in(wanted: list[str]) -> dict[str, int]:
+    """How long benches are to be, as `messages=20000` says it."""
+    said = dict(one.split("=", 1) for one in wanted if "=" in one)
+    if unknown := sorted(said.keys() - SIZES.keys()):
+        sys.exit(f"There is no size {unknown[0]}; there are {', '.join(SIZES)}.")
+    return {name: int(said.get(name) or size) for name, size in SIZES.items()}
 
 
 def benches_named(wanted: list[str], sections: Mapping[str, str]) -> list[Bench]:

@@ -3,8 +3,9 @@
     python scripts/check_release.py            all of it: what has to hold before a release
     python scripts/check_release.py --wheels   build wheel and sdist, and install them into empty environments
 
-Each check is a line: a tick, a cross, or a dash for a newer Python that a dependency has no wheel for yet.
-The exit code is 1 if one of them fails.
+Each check is a line: a tick, a cross, or a dash for a Python that this machine does not have, or that a dependency has
+no wheel for yet. The exit code is 1 if one of them fails. The first form empties `dist/` and builds into it: what is
+uploaded is what was checked. If a check fails, `dist/` is removed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import tarfile
 import tempfile
 import tomllib
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date
 from email.parser import Parser
 from pathlib import Path
 
@@ -36,6 +38,7 @@ with fanfold.open("smoke", window=2_000, store="sqlite:smoke.db") as chat:
 assert fanfold.__version__ == "%s", fanfold.__version__
 """
 UV = str(Path(sys.executable).with_name("uv"))
+DIST = ROOT / "dist"
 FETCHED = ROOT / ".pythons"
 """Where `scripts/fetch_pythons.py` puts those that this machine lacks."""
 OLDEST, LATEST = 11, 20
@@ -46,8 +49,8 @@ class Wrong(Exception):
     """A release must not go out like this."""
 
 
-class NotYet(Exception):
-    """A newer Python for which somebody else has to release first."""
+class NotTried(Exception):
+    """A Python that this machine lacks, or a newer one for which somebody else has to release first."""
 
 
 def build(folder: Path) -> tuple[Path, Path]:
@@ -94,7 +97,7 @@ def check_metadata(wheel: Path) -> str:
 
 
 def check_version() -> str:
-    """The version is the same everywhere, and the changelog has it."""
+    """The version of the package is that of pyproject.toml."""
     import fanfold
 
     number = PROJECT["version"]
@@ -102,11 +105,22 @@ def check_version() -> str:
         raise Wrong(
             f"the package says {fanfold.__version__}, pyproject.toml {number}; run `make clean` first"
         )
-    minor = number.removesuffix(".0")
-    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    if not re.search(rf"^## \[?{re.escape(minor)}", changes, re.M):
-        raise Wrong(f"CHANGELOG.md has no section for {minor}")
-    return number
+    return str(number)
+
+
+def check_changelog(changes: str) -> str:
+    """The newest section is about exactly this version, has the day of its release, and says something."""
+    number = PROJECT["version"]
+    heading, _, rest = changes.partition("\n## ")[2].partition("\n")
+    said, _, day = heading.partition(" ")
+    if said.strip("[]") not in (number, number.removesuffix(".0")):
+        raise Wrong(f"the newest section of CHANGELOG.md is {heading!r}, not {number}")
+    if not re.fullmatch(r"\(?\d{4}-\d\d-\d\d\)?", day):
+        raise Wrong(f"CHANGELOG.md has no day for {said}: `## {said} ({date.today()})`")
+    told = [line for line in rest.partition("\n## ")[0].splitlines() if line.startswith("- ")]
+    if not told:
+        raise Wrong(f"CHANGELOG.md says nothing about {said}")
+    return f"{heading}, {len(told)} points"
 
 
 def check_papers() -> str:
@@ -146,7 +160,7 @@ def check_newer(wheel: Path, python: str) -> str:
         return check_install(wheel, python)
     except Wrong as wrong:
         if lacking := re.search(r"([a-z][\w-]+)\S*\s+ha(?:ve|s) no usable wheels", str(wrong)):
-            raise NotYet(f"{lacking[1]} has no wheel for it yet") from wrong
+            raise NotTried(f"{lacking[1]} has no wheel for it yet") from wrong
         raise
 
 
@@ -169,6 +183,17 @@ def interpreters() -> dict[str, str]:
     return found or {f"3.{sys.version_info.minor}": sys.executable}
 
 
+def missing(found: Iterable[str]) -> list[str]:
+    """The versions of Python that are promised, but are not among these."""
+    every = (f"3.{minor}" for minor in range(OLDEST, LATEST + 1))
+    return [python for python in every if promised(python) and python not in found]
+
+
+def not_tried(python: str) -> str:
+    """A version that nothing was installed with."""
+    raise NotTried(f"not tried, because this machine has no Python {python}")
+
+
 def _run(command: list[str], cwd: str | Path | None = None) -> str:
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True)
     if done.returncode:
@@ -186,33 +211,49 @@ def checks(wheel: Path, sdist: Path, everything: bool) -> Iterator[tuple[str, Ca
         check = check_install if promised(number) else check_newer
         title = f"the wheel in an empty environment of Python {number}"
         yield title, lambda check=check, python=python: check(wheel, python)
+    for number in missing(pythons):
+        title = f"the wheel in an empty environment of Python {number}"
+        yield title, lambda number=number: not_tried(number)
     oldest = next(iter(pythons.values()))
     yield "the sdist in an empty environment", lambda: check_install(sdist, oldest)
     yield "the lowest versions of dependencies", lambda: check_install(wheel, oldest, "lowest-direct")
     yield "the version", check_version
     yield "the papers", check_papers
     if everything:
+        yield "the changelog", lambda: check_changelog((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
         yield "the documentation", check_docs
 
 
 def main() -> int:
     """Say how each check ended."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--wheels", action="store_true", help="leave the documentation out")
-    options, failed = parser.parse_args(), 0
-    with tempfile.TemporaryDirectory() as folder:
-        wheel, sdist = build(Path(folder))
-        with tarfile.open(sdist) as packed:
-            print(f"built {wheel.name} and {sdist.name} ({len(packed.getnames()):,} files)", flush=True)
-        for title, check in checks(wheel, sdist, not options.wheels):
-            try:
-                print(f"✓ {title}: {check()}", flush=True)
-            except NotYet as reason:
-                print(f"– {title}: {reason}", flush=True)
-            except Wrong as wrong:
-                failed += 1
-                print(f"✗ {title}: {wrong}", flush=True)
-    return 1 if failed else 0
+    parser.add_argument("--wheels", action="store_true", help="leave the documentation and the changelog out")
+    if parser.parse_args().wheels:
+        with tempfile.TemporaryDirectory() as folder:
+            return 1 if failures(Path(folder), everything=False) else 0
+    shutil.rmtree(DIST, ignore_errors=True)
+    if failures(DIST, everything=True):
+        shutil.rmtree(DIST)
+        return 1
+    print("dist/ has what was checked.")
+    return 0
+
+
+def failures(folder: Path, *, everything: bool) -> int:
+    """Build into a folder and look at what was built; how many checks failed."""
+    failed = 0
+    wheel, sdist = build(folder)
+    with tarfile.open(sdist) as packed:
+        print(f"built {wheel.name} and {sdist.name} ({len(packed.getnames()):,} files)", flush=True)
+    for title, check in checks(wheel, sdist, everything):
+        try:
+            print(f"✓ {title}: {check()}", flush=True)
+        except NotTried as reason:
+            print(f"– {title}: {reason}", flush=True)
+        except Wrong as wrong:
+            failed += 1
+            print(f"✗ {title}: {wrong}", flush=True)
+    return failed
 
 
 if __name__ == "__main__":

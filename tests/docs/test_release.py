@@ -65,3 +65,44 @@ def test_every_promised_python_that_is_here_is_tried_and_must_work() -> None:
     assert not release.promised("3.99")
     here = f"3.{sys.version_info.minor}"
     assert here in release.interpreters()
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ("# Changelog\n\n## {v} (2026-11-20)\n\n- You can fold.\n", None),
+        (
+            "# Changelog\n\n## {minor} (2026-11-20)\n\n### New\n\n- You can fold.\n\n## 0.0.1 (2026-01-01)\n",
+            None,
+        ),
+        ("# Changelog\n\n## {v} (not released yet)\n\n- You can fold.\n", "has no day"),
+        ("# Changelog\n\n## {v}\n\n- You can fold.\n", "has no day"),
+        ("# Changelog\n\n## {v}9 (2026-11-20)\n\n- You can fold.\n", "the newest section"),
+        (
+            "# Changelog\n\n## 99.0 (2026-11-20)\n\n- More.\n\n## {v} (2026-11-19)\n\n- x\n",
+            "the newest section",
+        ),
+        ("# Changelog\n\n## {v} (2026-11-20)\n\n## 0.0.1 (2026-01-01)\n\n- Older.\n", "says nothing"),
+        ("# Changelog\n", "the newest section"),
+    ],
+)
+def test_the_changelog_has_a_dated_section_of_exactly_this_version(changes: str, said: str | None) -> None:
+    number = release.PROJECT["version"]
+    text = changes.replace("{v}", number).replace("{minor}", number.removesuffix(".0"))
+    if said is None:
+        assert "1 points" in release.check_changelog(text)
+        return
+    with pytest.raises(release.Wrong, match=said):
+        release.check_changelog(text)
+
+
+def test_a_promised_python_that_is_not_here_is_said_to_be_untried() -> None:
+    assert release.missing(["3.11", "3.13"]) == ["3.12", "3.14"]
+    with pytest.raises(release.NotTried, match=r"not tried, because this machine has no Python 3\.12"):
+        release.not_tried("3.12")
+
+
+def test_every_promised_python_has_a_line(tmp_path: Path) -> None:
+    titles = [title for title, _ in release.checks(tmp_path / "a.whl", tmp_path / "a.tar.gz", False)]
+    for minor in range(11, 15):
+        assert f"the wheel in an empty environment of Python 3.{minor}" in titles
