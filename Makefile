@@ -10,7 +10,7 @@ WINDOW ?= 32k
 MESSAGES ?= 100000
 REQUESTS ?= 2000
 PIP = .venv/bin/python -m pip install --quiet --quiet --disable-pip-version-check
-COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --quiet
+COMPILE = .venv/bin/uv pip compile pyproject.toml --universal --generate-hashes --no-emit-index-url --no-header --no-strip-extras --quiet
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test tests wheels test-all test-model test-clients test-integrations release-check lint types bench bench-all bench-peers bench-integrations bench-recorded docs pages lock clean

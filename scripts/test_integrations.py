@@ -56,14 +56,14 @@ def environment(name: str) -> Path | None:
     stamp, python = place / "installed", place / "bin" / "python"
     if stamp.exists() and stamp.read_text() == pins.read_text():
         return python
-    print(f"installing {name}", flush=True)
+    print(f"installing {name}", file=sys.stderr, flush=True)
     quiet = ["--quiet", "--quiet", "--disable-pip-version-check"]
     try:
         subprocess.run([sys.executable, "-m", "venv", "--clear", place], check=True)
         install = [python, "-m", "pip", "install", *quiet, "--require-hashes", "--requirement", pins]
         subprocess.run(install, check=True)
     except (subprocess.CalledProcessError, OSError) as error:
-        print(f"skipped: {name} cannot be installed here ({error}).", flush=True)
+        print(f"skipped: {name} cannot be installed here ({error}).", file=sys.stderr, flush=True)
         return None
     stamp.write_text(pins.read_text())
     return python

@@ -21,12 +21,15 @@ HEAD = "| " + " | ".join(COLUMNS.replace("-", "_").split()).replace("_", " ") + 
 HEAD += "|---|---|--:|--:|--:|---|--:|--:|--:|--:|--:|"
 
 
-def main(named: list[str]) -> None:
-    """Print a table."""
+def main(named: list[str]) -> int:
+    """Print a table; how many frameworks could not be installed is the exit code."""
+    skipped = 0
     print(HEAD)
     for name in named or FRAMEWORKS:
         python = Path(sys.executable) if name in HERE else environment(name)
         if python is None:
+            skipped += 1
+            print(f"| {name} | cannot be installed here" + " |" * COLUMNS.count(" "), flush=True)
             continue
         command = [python, "-m", f"bench.integrations.{name}"]
         done = subprocess.run(
@@ -34,6 +37,7 @@ def main(named: list[str]) -> None:
         )
         for line in done.stdout.splitlines():
             print(write(json.loads(line)), flush=True)
+    return skipped
 
 
 def write(row: dict[str, Any]) -> str:
@@ -46,4 +50,4 @@ def write(row: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

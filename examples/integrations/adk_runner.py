@@ -1,6 +1,6 @@
 """An agent of Google's ADK that reads forty pages in a small window. It needs no key: the provider is scripted.
 
-pip install "fanfold[adk]"
+pip install ".[adk]"
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """An agent of Microsoft Agent Framework that reads forty pages in a small window. The provider is scripted: no key.
 
-pip install "fanfold[agent-framework]" agent-framework-openai
+pip install ".[agent-framework]" agent-framework-openai
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """A task of Inspect AI in which an agent reads forty pages in a small window. The provider is scripted: no key.
 
-pip install "fanfold[inspect-ai]" openai
+pip install ".[inspect-ai]" openai
 """
 
 from tempfile import mkdtemp

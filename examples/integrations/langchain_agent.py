@@ -1,6 +1,6 @@
 """An agent of LangChain's that reads forty pages in a small window. It needs no key: the provider is scripted.
 
-pip install "fanfold[langchain]" langchain-openai
+pip install ".[langchain]" langchain-openai
 """
 
 from langchain.agents import create_agent

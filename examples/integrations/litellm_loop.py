@@ -1,6 +1,6 @@
 """A loop around LiteLLM that reads forty pages in a small window. The provider is scripted: no key.
 
-pip install "fanfold[litellm]"
+pip install ".[litellm]"
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """An agent of LlamaIndex that reads forty pages in a small window. The provider is scripted: no key.
 
-pip install "fanfold[llama-index]" llama-index-llms-openai
+pip install ".[llama-index]" llama-index-llms-openai
 """
 
 import asyncio

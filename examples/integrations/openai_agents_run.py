@@ -1,6 +1,6 @@
 """An agent of the OpenAI Agents SDK that reads forty pages in a small window. The provider is scripted: no key.
 
-pip install "fanfold[openai-agents]"
+pip install ".[openai-agents]"
 """
 
 import asyncio

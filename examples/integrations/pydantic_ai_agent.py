@@ -1,6 +1,6 @@
 """An agent of Pydantic AI's that reads forty pages in a small window. The provider is scripted: no key.
 
-pip install "fanfold[pydantic-ai]" "pydantic-ai-slim[openai]"
+pip install ".[pydantic-ai]" "pydantic-ai-slim[openai]"
 """
 
 from pydantic_ai import Agent

@@ -1,6 +1,6 @@
 """An agent of Strands that reads forty pages in a small window. It needs no key: the provider is scripted.
 
-pip install "fanfold[strands]" "strands-agents[openai]"
+pip install ".[strands]" "strands-agents[openai]"
 """
 
 from strands import Agent, tool

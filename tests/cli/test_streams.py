@@ -106,7 +106,7 @@ def test_a_package_that_is_not_there_is_named(run: Run, store: str, monkeypatch:
     ran = run("mcp", "run")
     assert (ran.code, ran.err) == (
         3,
-        "fanfold: fanfold[mcp] needs mcp 2 or later, which is not installed: install `fanfold[mcp]`.\n",
+        "fanfold: fanfold[mcp] needs mcp 2 or later, which is not installed: pip install 'fanfold[mcp]'\n",
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
+import re
 import subprocess
 import sys
 import tomllib
@@ -54,7 +56,22 @@ def test_a_package_that_is_missing_is_named_with_its_extra(
     with pytest.raises(MissingExtra) as raised:
         anew(name)
     assert f"fanfold[{extra}] needs {package} " in str(raised.value)
-    assert f"which is not installed: install `fanfold[{extra}]`." in str(raised.value)
+    assert f"which is not installed: pip install 'fanfold[{extra}]'" in str(raised.value)
+
+
+def test_every_error_about_an_extra_ends_with_the_command_that_installs_it() -> None:
+    """Pip adds an extra to the fanfold that is installed, also to one from a copy of the repository."""
+    source = Path(__file__).parents[2] / "src" / "fanfold"
+    calls = [
+        ast.unparse(node.args[0])
+        for path in source.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "MissingExtra"
+    ]
+    commands = [re.search(r"pip install 'fanfold\[([^]]+)\]'.$", call.replace("\\'", "'")) for call in calls]
+    assert len(calls) > 8
+    assert [call for call, command in zip(calls, commands, strict=True) if command is None] == []
+    assert {found[1] for found in commands if found and "{" not in found[1]} < set(EXTRAS)
 
 
 @pytest.mark.parametrize("name", NEEDS)
@@ -66,7 +83,7 @@ def test_a_version_that_is_too_old_is_named_with_the_right_one(
     with pytest.raises(MissingExtra) as raised:
         anew(name)
     said = str(raised.value)
-    assert f"0.0.1 is installed: install `fanfold[{extra}]`." in said
+    assert f"0.0.1 is installed: pip install 'fanfold[{extra}]'" in said
     least = said.partition(f"fanfold[{extra}] needs {package} ")[2].split()[0]
     assert f"{package}>={least}" in EXTRAS[extra], "the extra asks for the same version"
 

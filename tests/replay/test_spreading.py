@@ -68,7 +68,7 @@ def test_a_cluster_that_is_there_already_is_used_and_left_alone(folder: Path) ->
 
 def test_a_missing_ray_is_named_by_its_extra(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(MissingExtra, match=r"Install `fanfold\[ray\]`"):
+    with pytest.raises(MissingExtra, match=r"pip install 'fanfold\[ray\]'"):
         replay([folder], POLICIES, engine="ray")
 
 

@@ -184,6 +184,4 @@ def model_behind(client: Any, name: str | None, dialect: str, *, awaited: bool) 
 
 
 def _missing_extra(sdk: type[Sdk]) -> MissingExtra:
-    return MissingExtra(
-        f"{sdk.__name__} needs the package {sdk.package}: pip install 'fanfold[{sdk.extra}]'."
-    )
+    return MissingExtra(f"{sdk.__name__} needs the package {sdk.package}: pip install 'fanfold[{sdk.extra}]'")

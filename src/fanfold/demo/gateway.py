@@ -44,7 +44,9 @@ def run_loop(url: str, seen: Callable[[], None]) -> list[dict[str, Any]]:
     try:
         import openai
     except ImportError as error:
-        raise MissingExtra("The loop of this demo needs OpenAI's SDK: install `fanfold[openai]`.") from error
+        raise MissingExtra(
+            "The loop of this demo needs OpenAI's SDK: pip install 'fanfold[openai]'"
+        ) from error
     client = openai.OpenAI(base_url=f"{url}/v1", api_key="none")
     messages: list[Any] = [
         {"role": "system", "content": script.SYSTEM},

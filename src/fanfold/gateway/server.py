@@ -26,7 +26,7 @@ def serve(settings: ServeSettings, given: dict[str, Any]) -> None:
 
         from fanfold.gateway.app import Gateway
     except ImportError as error:
-        raise MissingExtra(f"The gateway needs {error.name}: install `fanfold[serve]`.") from error
+        raise MissingExtra(f"The gateway needs {error.name}: pip install 'fanfold[serve]'") from error
     gateway = Gateway(settings)
     config = uvicorn.Config(
         gateway,

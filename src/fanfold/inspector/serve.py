@@ -25,7 +25,7 @@ def make_server(inspector: Inspector, **options: Any) -> Any:
     try:
         import uvicorn
     except ImportError as error:
-        raise MissingExtra(f"The inspector needs {error.name}: install `fanfold[serve]`.") from error
+        raise MissingExtra(f"The inspector needs {error.name}: pip install 'fanfold[serve]'") from error
     config = uvicorn.Config(
         inspector,
         ws="none",

@@ -15,11 +15,11 @@ def require(package: str, least: str, extra: str) -> None:
         there = metadata.version(package)
     except metadata.PackageNotFoundError:
         raise MissingExtra(
-            f"fanfold[{extra}] needs {wanted}, which is not installed: install `fanfold[{extra}]`."
+            f"fanfold[{extra}] needs {wanted}, which is not installed: pip install 'fanfold[{extra}]'"
         ) from None
     if _parts(there) < _parts(least):
         raise MissingExtra(
-            f"fanfold[{extra}] needs {wanted}; {there} is installed: install `fanfold[{extra}]`."
+            f"fanfold[{extra}] needs {wanted}; {there} is installed: pip install 'fanfold[{extra}]'"
         )
 
 

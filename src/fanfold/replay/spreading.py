@@ -120,7 +120,7 @@ def _import_ray() -> Any:
     try:
         import ray  # late: an extra
     except ImportError:
-        raise MissingExtra("Install `fanfold[ray]` to replay on a Ray cluster.") from None
+        raise MissingExtra("To replay on a Ray cluster, run: pip install 'fanfold[ray]'") from None
     return ray
 
 

@@ -237,7 +237,9 @@ class Objects(Spool):
             import obstore
             import obstore.exceptions
         except ImportError:
-            raise MissingExtra("Install `fanfold[objects]` to keep blobs in object storage.") from None
+            raise MissingExtra(
+                "To keep blobs in object storage, run: pip install 'fanfold[objects]'"
+            ) from None
         super().__init__()
         self._library: Any = obstore
         self._own = own

@@ -198,7 +198,9 @@ class Key:
             from cryptography.exceptions import InvalidTag
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM
         except ImportError:
-            raise MissingExtra("Install `fanfold[encryption]` to keep a store under a key.") from None
+            raise MissingExtra(
+                "To keep a store under a key, run: pip install 'fanfold[encryption]'"
+            ) from None
         self._cipher: Any = AESGCM
         self._wrong = InvalidTag
 

@@ -61,7 +61,9 @@ class DatabaseServer:
             import psycopg
             import psycopg_pool
         except ImportError:
-            raise MissingExtra("Install `fanfold[postgres]` to keep sessions in PostgreSQL.") from None
+            raise MissingExtra(
+                "To keep sessions in PostgreSQL, run: pip install 'fanfold[postgres]'"
+            ) from None
         # Whoever configures logging sees the library's warnings; nobody else finds them on the screen.
         logging.getLogger("psycopg").addHandler(logging.NullHandler())
         self._psycopg: Any = psycopg

@@ -15,7 +15,7 @@ try:
     from hypothesis import strategies as st
 except ImportError as error:
     raise MissingExtra(
-        "The generators need hypothesis, which is not installed: pip install 'fanfold[test]'."
+        "The generators need hypothesis, which is not installed: pip install 'fanfold[test]'"
     ) from error
 
 _LINES = (

@@ -171,7 +171,7 @@ def _zstd(stream: io.BufferedReader, name: str) -> _Unpacked:
     try:
         module = importlib.import_module("zstandard")
     except ImportError:
-        raise MissingExtra(f"{name} is zstandard data: install `fanfold[zst]` to read it.") from None
+        raise MissingExtra(f"{name} is zstandard data. To read it, run: pip install 'fanfold[zst]'") from None
     return _Unpacked(_Frames(module, stream), name, "zstandard", (OSError, module.ZstdError))
 
 
