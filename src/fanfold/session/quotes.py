@@ -8,27 +8,14 @@ from itertools import chain, pairwise
 import msgspec
 
 from fanfold.core.draft import PINNED
-from fanfold.core.edit import GREP, READ, TRIMMED, Elide
+from fanfold.core.edit import TRIMMED, Elide
 from fanfold.core.log import Log
 from fanfold.core.message import text_of
+from fanfold.outputs.notices import LATER, OWN, SIZE
 from fanfold.text.patterns import pattern
 
 _WORD = pattern(r"\w+")
-_OWN = pattern(
-    r"\[… [\d,]+ lines left out …\]| \[… line cut\]|\[… names in what is left out:|"
-    r"\[… [\d,]+ characters cut to fit the context window|"
-    r"\[output clipped: [\d,]+ of [\d,]+ lines shown, [\d,]+ bytes in all, kept whole as ref=\w+|"
-    r"\[lines longer than [\d,]+ characters were cut; the whole is kept as ref=\w+|"
-    rf'\. (?:{READ}\(ref_id="\w+", offset=\d+\) reads on, )?{GREP}\(ref_id="\w+", pattern=…\) '
-    r"(?:searches it|shows a long line around what is searched)\.\]|"
-    r"\[repeated lines left out; ref=\w+\]|… [\d,]+ (?:lines as in a later output|more like this)"
-)
-"""What fanfold itself writes into what it shows of an output: these words are nobody's."""
 _BEGINNING = TRIMMED.partition("{")[0]
-_SIZE = pattern(r"; ((?:(?:failed|exit -?\d+); )?[\d,]+ lines(, [\d,]+ (?:bytes|kB))?)(?=[;\]])")
-"""How a placeholder says how much an output was; what was asked stands before that."""
-_LATER = pattern(r" was [a-z ]+ later\Z")
-"""How a placeholder says that a file, which the call names, was read again or changed."""
 _NAME = 3
 """Letters of the shortest word that is looked for inside longer ones."""
 
@@ -62,7 +49,7 @@ class Quotes(msgspec.Struct, frozen=True):
         """Whether a line may quote the call: with a word of it, or two in a row, that the output does not have."""
         if line in self.said:
             return False
-        words = _words(_OWN.sub("\n", line))
+        words = _words(OWN.sub("\n", line))
         pairs = set(pairwise(words)) & self.asked_pairs
         return not pairs <= self.said_pairs or any(map(self._is_asked, set(words) - self.said_words))
 
@@ -101,12 +88,12 @@ def without_call(log: Log, edit: Elide, asked: str, stub: str, text: str) -> str
 def _placeholder(told: str, quotes: Quotes) -> str:
     """A placeholder that says how much the output was, and what stood in it, but nothing of what was asked."""
     head = ";".join(told.removesuffix("]").split(";", 2)[:2])
-    sizes = list(_SIZE.finditer(told))
+    sizes = list(SIZE.finditer(told))
     if not sizes:
         return f"{head}]"
     size = max(sizes, key=lambda one: (one[2] is not None, one.start()))
     excerpt = told[size.end() :].removesuffix("]").split("; ")[1:]
-    kept = (one for one in excerpt if not _LATER.search(one) and not quotes.has(one))
+    kept = (one for one in excerpt if not LATER.search(one) and not quotes.has(one))
     return f"{'; '.join([head, size[1], *kept])}]"
 
 

@@ -14,6 +14,7 @@ from fanfold.core.message import Call, Document, Image, Part, Result, text_of
 from fanfold.core.plan import Plan
 from fanfold.core.record import Kept
 from fanfold.core.view import Row, View
+from fanfold.outputs.notices import BYTES, FAILED, KILOBYTES, LINES
 from fanfold.strategies.price import pays
 from fanfold.text.cutting import bytes_of, cut_after, short
 from fanfold.text.data import is_text
@@ -242,7 +243,7 @@ def placeholder(one: Seen) -> str:
     text = whole.text if isinstance(whole, Result) else one.part.text
     asked = f"{short(one.tool, _ASKED)}({_gist(one.call)})" if one.call else short(one.tool, _ASKED)
     media = [part.media or "picture" for part in one.part.parts if isinstance(part, Image | Document)]
-    error = "failed" if one.part.error else ""
+    error = FAILED if one.part.error else ""
     told = [asked, error, _measure(text, one.kept), ", ".join(media), excerpt(_unnoted(text, one.kept))]
     return trimmed_to(*told)
 
@@ -265,9 +266,9 @@ def _measure(text: str, kept: Kept | None) -> str:
     if kept is not None and not is_text(kept.media, kept.size):
         return f"{kept.media}, {_size(kept.size)}"
     if kept is not None:
-        return f"{kept.lines:,} lines, {_size(kept.size)}"
+        return f"{LINES.format(count=kept.lines)}, {_size(kept.size)}"
     lines = text.count("\n") + (not text.endswith("\n"))
-    return f"{lines:,} lines, {_size(bytes_of(text))}" if text else ""
+    return f"{LINES.format(count=lines)}, {_size(bytes_of(text))}" if text else ""
 
 
 def _unnoted(text: str, kept: Kept | None) -> str:
@@ -297,4 +298,4 @@ def _value(value: str) -> str:
 
 
 def _size(size: int) -> str:
-    return f"{size} bytes" if size < 1_000 else f"{size / 1_000:,.0f} kB"
+    return BYTES.format(count=size) if size < 1_000 else KILOBYTES.format(count=size / 1_000)

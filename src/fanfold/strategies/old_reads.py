@@ -11,6 +11,7 @@ from fanfold.core.errors import BadArguments, BadSetting
 from fanfold.core.message import Call
 from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import View
+from fanfold.outputs.notices import LINES, SUPERSEDED
 from fanfold.strategies.elide import Seen, count_lines, outputs, trimmed_to
 from fanfold.strategies.handover.tools import Tools, Use, tools_with
 from fanfold.text.cutting import short
@@ -61,7 +62,7 @@ def shorten_reads(
                 return
             view = yield Elide(
                 f"{one.seen.row.id}#{one.seen.number}",
-                trimmed_to(f"{count_lines(one.seen):,} lines", one.why),
+                trimmed_to(LINES.format(count=count_lines(one.seen)), one.why),
             )
 
     return shorten_reads
@@ -85,9 +86,11 @@ def _old(view: View, keep: int, tools: Tools, *, edits: bool) -> Iterator[_Old]:
             if why and not small and place < len(found) - keep and one.row.id in offered:
                 old.append(_Old(one, why))
             elif not one.is_placeholder:
-                newer.setdefault((use.path, part), f"{short(use.path, _PATH)} was read again later")
+                newer.setdefault(
+                    (use.path, part), SUPERSEDED.format(path=short(use.path, _PATH), verb="read again")
+                )
         for path, verb in _rewritten(use, edits=edits):
-            newer[path, ""] = f"{short(path, _PATH)} was {verb} later"
+            newer[path, ""] = SUPERSEDED.format(path=short(path, _PATH), verb=verb)
     return reversed(old)
 
 

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from fanfold.core.budget import Budget
-from fanfold.core.edit import ASKED, Elide
+from fanfold.core.edit import Elide
 from fanfold.core.errors import BadSetting
 from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import View
+from fanfold.outputs.notices import AS_LATER, MORE_ALIKE, REPEATED, REPEATS
 from fanfold.strategies.elide import Seen, outputs
 from fanfold.text.patterns import pattern
 
@@ -19,7 +20,6 @@ _SHOWN = 2
 """Lines that stay of those that are alike."""
 _SMALLEST = 200
 """Tokens below which an output is left as it is."""
-_BEGINNING = "[repeated lines left out"
 _NUMBER = pattern(r"0x[0-9a-fA-F]+|\d+(?:\.\d+)*")
 _SIGNS = b"0123456789abcdefABCDEFx. \t\r\v\f\x1c\x1d\x1e\x1f" + bytes(range(128, 256))
 """What numbers are made of, and spaces; beyond ASCII, anything may be one of them."""
@@ -58,10 +58,10 @@ def _shortened(view: View, keep: int, alike: int, same: int) -> Iterator[tuple[S
         one = found[place]
         lines = one.part.text.split("\n")
         free = place < len(found) - keep and one.row.id in offered and one.tokens > _SMALLEST
-        if free and not lines[0].startswith(_BEGINNING):
+        if free and not lines[0].startswith(REPEATS):
             left = list(_without_alike(list(_without_same(lines, later.runs_for(lines), same)), alike))
             if len(left) < len(lines):
-                shortened.append((one, "\n".join([f"{_BEGINNING}; {ASKED}]", *left])))
+                shortened.append((one, "\n".join([REPEATED, *left])))
         later.add(lines)
     return reversed(shortened)
 
@@ -105,7 +105,7 @@ def _without_same(lines: Sequence[str], later: set[tuple[str, ...]], same: int) 
             gone[at : at + same] = [True] * same
     for is_gone, some in groupby(zip(gone, lines, strict=True), key=lambda pair: pair[0]):
         kept = [line for _, line in some]
-        yield from [f"… {len(kept):,} lines as in a later output"] if is_gone else kept
+        yield from [AS_LATER.format(count=len(kept))] if is_gone else kept
 
 
 def _without_alike(lines: Sequence[str], alike: int) -> Iterator[str]:
@@ -118,7 +118,7 @@ def _without_alike(lines: Sequence[str], alike: int) -> Iterator[str]:
         if len(run) < alike:
             yield from run
         else:
-            yield from (*run[:_SHOWN], f"… {len(run) - _SHOWN:,} more like this")
+            yield from (*run[:_SHOWN], MORE_ALIKE.format(count=len(run) - _SHOWN))
 
 
 def _may_be_alike(lines: Sequence[str], alike: int) -> bool:

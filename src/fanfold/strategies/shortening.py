@@ -15,6 +15,7 @@ from fanfold.core.errors import BadArguments
 from fanfold.core.message import Call, Result
 from fanfold.core.plan import Plan, Strategy
 from fanfold.core.view import Row, View
+from fanfold.outputs.notices import EXIT, FAILED, LINES
 from fanfold.strategies.elide import Seen, count_lines, outputs, trimmed_to
 from fanfold.strategies.framing import framing
 from fanfold.strategies.handover.evidence import ended
@@ -103,9 +104,9 @@ def line_of(one: Seen, tools: Tools, names: Sequence[str] = ()) -> str:
     result = whole if isinstance(whole, Result) else one.part
     use = tools.use(one.call) if one.call else None
     how = ended(result, use)
-    code = f"exit {how.code}" if how.code is not None else "failed" if how.ok is False else ""
+    code = EXIT.format(code=how.code) if how.code is not None else FAILED if how.ok is False else ""
     why = short(how.error or how.line, 140)
-    return trimmed_to(code, f"{count_lines(one):,} lines", why, BETWEEN.join(names))
+    return trimmed_to(code, LINES.format(count=count_lines(one)), why, BETWEEN.join(names))
 
 
 def _names(going: Sequence[Seen], view: View, room: float) -> dict[tuple[str, int], list[str]]:

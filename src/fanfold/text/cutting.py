@@ -15,6 +15,8 @@ _ANSI = pattern(
 )
 _BEGUN = pattern(r"\x1b(?:\[[0-?]*[ -/]*|[ -/]*)\Z")
 """A sequence of which the end is missing, at the end of a text."""
+CUT_TO_FIT = "[… {count:,} characters cut to fit the context window{where} …]"
+"""What stands in the place of what was cut, and where the rest is."""
 _JOINERS = "\u200d\ufe0e\ufe0f\u20e3"
 
 
@@ -56,7 +58,7 @@ def clip_text(text: str, keep: int, where: str = "") -> str:
         return text
     head = cut(text, keep * 2 // 3)
     tail = cut_after(text, len(text) - (keep - keep * 2 // 3))
-    note = f"[… {tail - head:,} characters cut to fit the context window{where} …]"
+    note = CUT_TO_FIT.format(count=tail - head, where=where)
     return f"{text[:head]}\n{note}\n{text[tail:]}"
 
 

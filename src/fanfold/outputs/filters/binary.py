@@ -8,7 +8,9 @@ from binascii import Error
 from collections.abc import Mapping
 from typing import Any
 
+from fanfold.core.edit import REF
 from fanfold.outputs.filters.filter import Filter, shortens
+from fanfold.outputs.notices import BASE64, BASE64_LEFT_OUT, BINARY
 from fanfold.text.data import PLAIN, SAMPLE, is_binary, is_text, magic, media_of
 from fanfold.text.patterns import pattern
 
@@ -44,14 +46,14 @@ def binary(least: int = LEAST) -> Filter:
         shown = _RUN.sub(lambda run: _note_run(run, least), text)
         if shown == text:
             return None
-        return f"{shown}\n[base64 data was left out; the whole is kept as ref={{ref}}]"
+        return f"{shown}\n{BASE64_LEFT_OUT.format(ref=REF)}"
 
     return binary
 
 
 def note(media: str, size: int) -> str:
     """What stands in the place of binary data."""
-    return f"[binary data, {media}, {size:,} bytes; ref={{ref}}]"
+    return BINARY.format(media=media, size=size, ref=REF)
 
 
 def _note_run(run: re.Match[str], least: int) -> str:
@@ -59,7 +61,7 @@ def _note_run(run: re.Match[str], least: int) -> str:
     if len(run.group()) < least or not (media or _is_base64(data)):
         return run.group()
     start = _decode(data[:64])
-    return f"[base64 data, {media or magic(start) or 'unknown kind'}, {len(data) * 3 // 4:,} bytes]"
+    return BASE64.format(media=media or magic(start) or "unknown kind", size=len(data) * 3 // 4)
 
 
 def _is_base64(data: str) -> bool:

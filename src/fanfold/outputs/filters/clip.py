@@ -13,8 +13,18 @@ from typing import Any, Literal, get_args
 import msgspec
 from msgspec.structs import replace
 
-from fanfold.core.edit import GREP, READ
+from fanfold.core.edit import REF
 from fanfold.core.errors import BadSetting
+from fanfold.outputs.notices import (
+    AROUND,
+    CLIPPED,
+    LINE_CUT,
+    LINES_CUT,
+    LINES_LEFT_OUT,
+    NAMES,
+    READS_ON,
+    SEARCHES,
+)
 from fanfold.text.cutting import bytes_of, cut, cut_after
 from fanfold.text.identifiers import BETWEEN, unseen
 
@@ -31,8 +41,6 @@ _PARALLEL, _THRIFTY, _LEAST = 16, 0.5, 1 / 16
 output, with all of it this share of the limit."""
 _NAMES, _MOST_NAMES = 32, 1_000
 """The part of the window, and the most tokens, that names from what is not shown may take."""
-_CUT = " [… line cut]"
-
 
 Keep = Literal["head", "both"]
 Unit = Literal["bytes", "characters"]
@@ -125,7 +133,7 @@ class Clip(msgspec.Struct, frozen=True):
         total = text.count("\n") + (not text.endswith("\n"))
         shown = self.ends(text, text, total, bytes_of(text))
         names = unseen(text, shown, self.names)
-        return f"{shown}\n[… names in what is left out: {BETWEEN.join(names)}]" if names else shown
+        return f"{shown}\n{NAMES.format(names=BETWEEN.join(names))}" if names else shown
 
     def ends(self, head: str, tail: str, lines: int, size: int) -> str:
         """The view of an output of which the beginning and the end are at hand; they may be the same text."""
@@ -138,11 +146,8 @@ class Clip(msgspec.Struct, frozen=True):
             if shown == head:
                 return head
             if bytes_of(shown) <= room:
-                kept = (
-                    f"lines longer than {self._width:,} characters were cut; the whole is kept as ref={{ref}}"
-                )
-                around = f'. {GREP}(ref_id="{{ref}}", pattern=…) shows a long line around what is searched.'
-                return f"{shown}\n[{kept}{around if self.refers else ''}]"
+                around = AROUND.format(ref=REF) if self.refers else ""
+                return f"{shown}\n{LINES_CUT.format(width=self._width, ref=REF, rest=around)}"
         if not whole:  # leave out the lines that are cut in two, unless there is no other line
             tail = tail[tail.find("\n", 0, len(tail) - 1) + 1 :]
             head = head[: head.rfind("\n") + 1] or head
@@ -152,12 +157,12 @@ class Clip(msgspec.Struct, frozen=True):
         if len(first) + len(last) > lines:
             last = last[len(first) + len(last) - lines :]
         hidden = lines - len(first) - len(last)
-        gap = [f"[… {hidden:,} lines left out …]"] if last and hidden > 0 else []
+        gap = [LINES_LEFT_OUT.format(count=hidden)] if last and hidden > 0 else []
         count = len(first) + len(last)
-        note = f"[output clipped: {count:,} of {lines:,} lines shown, {size:,} bytes in all, kept whole as ref={{ref}}"
-        reads = f'{READ}(ref_id="{{ref}}", offset={len(first) + 1}) reads on, ' if hidden > 0 else ""
-        rest = f'. {reads}{GREP}(ref_id="{{ref}}", pattern=…) searches it.' if self.refers else ""
-        return "\n".join([*first, *gap, *last, f"{note}{rest}]"])
+        reads = READS_ON.format(ref=REF, line=len(first) + 1) if hidden > 0 else ""
+        rest = SEARCHES.format(reads=reads, ref=REF) if self.refers else ""
+        note = CLIPPED.format(count=count, lines=lines, size=size, ref=REF, rest=rest)
+        return "\n".join([*first, *gap, *last, note])
 
     @property
     def _width(self) -> int:
@@ -201,7 +206,7 @@ class Clip(msgspec.Struct, frozen=True):
     def _narrow(self, line: str) -> str:
         if len(line) <= self._width:
             return line
-        return line[: cut(line, self._width - len(_CUT))] + _CUT
+        return line[: cut(line, self._width - len(LINE_CUT))] + LINE_CUT
 
 
 def _fits(text: str, line: int | None, size: int) -> bool:

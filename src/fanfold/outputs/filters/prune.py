@@ -8,9 +8,11 @@ from typing import Any
 
 import msgspec
 
+from fanfold.core.edit import REF
 from fanfold.outputs.filters.filter import Filter, shortens
 from fanfold.outputs.filters.outline import DEEPER, is_outline, prune_outline
 from fanfold.outputs.filters.ui_tree import DROPPED, TreeLimits, is_tree, prune_tree
+from fanfold.outputs.notices import FIELDS, ITEMS, OUTLINE, PAGE, PRUNED
 from fanfold.text.json_text import to_json
 from fanfold.text.patterns import pattern
 
@@ -46,19 +48,18 @@ def prune(
             pruned = prune_tree(_open_fields(value, names, limits), limits)
             # White space alone is no reason to write the JSON again.
             new = text if pruned == value else to_json(pruned)
-            left_out = ", some fields left out" if dropped else ""
-            what = f"{nodes} items of a list, {children} children of a node and {depth} levels of nodes{left_out}"
+            what = ITEMS.format(nodes=nodes, children=children, depth=depth) + (FIELDS if dropped else "")
         elif (asked or by_shape) and _PAGE.match(text) and text[:100_000].count("</") >= 3:
             from fanfold.outputs.filters.web_page import prune_page  # late: most sessions never see a page
 
             new = prune_page(text, limits)
-            what = f"what is seen of the page and {children} children of a kind, most attributes left out"
+            what = PAGE.format(children=children)
         elif (asked or by_shape) and is_outline(text):
             new = prune_outline(text, limits)
-            what = f"{children} children of a node and {depth * DEEPER} levels of nodes"
+            what = OUTLINE.format(children=children, depth=depth * DEEPER)
         else:
             return None
-        return f"{new}\n[pruned to {what}; whole as ref={{ref}}]" if new != text else None
+        return f"{new}\n{PRUNED.format(what=what, ref=REF)}" if new != text else None
 
     return prune
 

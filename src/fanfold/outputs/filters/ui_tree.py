@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from fanfold.outputs.notices import TRUNCATED
 from fanfold.text.cutting import cut
 
 DROPPED = ("description", "help", "helpText", "roleDescription", "AXDescription", "AXHelp", "tooltip")
@@ -24,8 +25,6 @@ _ENOUGH = 3
 _MOST_LOOKED_AT = 500
 _DEEPEST = 100
 """Levels of JSON below which nothing is shown: no reader goes there, and no stack holds any number of them."""
-
-TRUNCATED = "[truncated]"
 
 
 class TreeLimits(msgspec.Struct, frozen=True):
@@ -87,4 +86,4 @@ def _field(key: str, item: Any, limits: TreeLimits, level: int, deep: int) -> An
 
 def shorten(text: str, most: int) -> str:
     """A long text, cut."""
-    return text if len(text) <= most else text[: cut(text, most)] + "...[truncated]"
+    return text if len(text) <= most else text[: cut(text, most)] + f"...{TRUNCATED}"

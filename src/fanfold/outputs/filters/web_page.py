@@ -7,6 +7,7 @@ from html import escape
 from html.parser import HTMLParser
 
 from fanfold.outputs.filters.ui_tree import TreeLimits, shorten
+from fanfold.outputs.notices import MORE
 
 _UNSEEN = frozenset(("script", "style", "svg", "noscript", "template", "iframe", "head", "canvas"))
 _VOID = frozenset(
@@ -48,7 +49,7 @@ class _Page(HTMLParser):
         if visible:
             self.shown.append(f"<{tag}{self._attributes(attrs)}>")
         elif siblings[tag] == self.limits.children + 1 and self._open[-1][1] and tag not in _UNSEEN:
-            self.shown.append(f"[more <{tag}> truncated]")
+            self.shown.append(MORE.format(tag=tag))
         if tag not in _VOID:
             self._open.append((tag, visible, Counter()))
 
