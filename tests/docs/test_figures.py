@@ -122,3 +122,13 @@ def test_the_readme_says_how_many_sessions_were_measured() -> None:
     assert re.search(r"at 32,000 72\b", page("docs/replay.md"))
     (command,) = re.findall(r"`python -m (bench\.peers) FILES --window 32k`", page("README.md"))
     assert (ROOT / command.replace(".", "/") / "__main__.py").exists()
+
+
+def test_the_page_of_integrations_has_the_figures_that_were_measured_last() -> None:
+    measured = bench_all.read_sections(page("docs/bench.md"))["integrations"]
+    rows = {line for line in measured.splitlines() if line.startswith("| ")}
+    shown = {line for line in page("docs/integrations.md").splitlines() if line.startswith("| ")}
+    assert len(rows) > 30
+    assert rows - shown == set()
+    compared = page("docs/integrations.md").partition("## Compared with their own managers")[2]
+    assert {line for line in compared.splitlines() if line.startswith("| ")} - rows == set()
