@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import islice
 
-from fanfold.outputs.filters.ui_tree import TRUNCATED, TreeLimits, shorten
+from fanfold.outputs.filters.ui_tree import TreeLimits, shorten
+from fanfold.outputs.notices import TRUNCATED
 from fanfold.text.patterns import pattern
 
 _NODE = pattern(r'^(\s*)(?:- |\* |\[\d+\] ?)?["\']?[A-Za-z]\w*(?: |:|$|\[)')
