@@ -34,8 +34,9 @@ class TokenUsage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The share of `output` that was reasoning, where the provider says so."""
 
     def __post_init__(self) -> None:
-        for name, value in msgspec.structs.asdict(self).items():
-            checked_tokens(name, value)
+        told = msgspec.structs.astuple(self)
+        if set(map(type, told)) != {int} or min(told) < 0 or max(told) > MOST_TOKENS:
+            list(map(checked_tokens, self.__struct_fields__, told))
         if self.cache_write_1h > self.cache_write:
             raise BadInput(f"{self.cache_write_1h} tokens written for an hour, {self.cache_write} in all.")
 

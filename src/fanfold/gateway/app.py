@@ -20,10 +20,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from logging import getLogger
 from time import time
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
-from fanfold.core.errors import FanfoldError
+from fanfold.core.errors import Busy, FanfoldError
 from fanfold.gateway.client import Client
 from fanfold.gateway.clients import client_named
 from fanfold.gateway.conversations import Conversations
@@ -39,8 +39,12 @@ from fanfold.gateway.route import Destination, find_destination, is_stateless
 from fanfold.gateway.safety import Refused, check_json, check_request, read_body
 from fanfold.gateway.settings import ServeSettings, read_settings
 from fanfold.gateway.upstream import Upstreams
-from fanfold.gateway.work import WORK, settle
+from fanfold.gateway.work import WORK, do_now, settle
 
+P = ParamSpec("P")
+T = TypeVar("T")
+Session = tuple[str, str]
+"""A tenant and the name of one of its sessions."""
 _LOG = getLogger("fanfold.gateway")
 _SHARED = "What a provider stores is not open here: behind this key it is one customer's, and several tenants have it."
 _TEXT = [(b"content-type", b"text/plain; version=0.0.4; charset=utf-8")]
@@ -53,7 +57,7 @@ class Gateway:
         self._given = settings
         self.upstreams, self.metrics = Upstreams(), Metrics()
         self.courses = Courses()
-        self._turns: WeakValueDictionary[tuple[str, str], Lock] = WeakValueDictionary()
+        self._turns: WeakValueDictionary[Session, Lock] = WeakValueDictionary()
         self.journal: Journal | None = None
         self._loop: AbstractEventLoop | None = None
         """Where it is served, once it is."""
@@ -97,6 +101,15 @@ class Gateway:
     def turn(self, tenant: str, name: str) -> Lock:
         """One after the other: whoever works on a session of this name in this process."""
         return self._turns.get((tenant, name)) or self._turns.setdefault((tenant, name), Lock())
+
+    def do_now(
+        self, session: Session, size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Do something short in a session, here and now; `Busy` where somebody would have to be waited for."""
+        turn = self._turns.get(session)
+        if self.conversations is None or (turn is not None and turn.locked()):
+            raise Busy
+        return do_now(self.conversations.pool, session, size, work, *args, **kwargs)
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """What a server calls."""
@@ -239,11 +252,10 @@ class Gateway:
         )
         serving = current_task()
         assert serving is not None
-        watching = create_task(client.watch(serving))
+        client.watch(serving)
         try:
             await serve_exchange(self, exchange, client)
         finally:
-            watching.cancel()
             client.leave()
             self._note(exchange, client)
 

@@ -16,6 +16,8 @@ from fanfold.text.json_text import write_json
 SILENCE = 10.0
 """After so many seconds without a word, a stream is told that all is well."""
 _KINDS: dict[int, Kind] = {401: "unauthorized", 403: "forbidden", 404: "not_found", 413: "too_large"}
+_MOMENT = 0.1
+"""After so many seconds it is watched whether a client goes: most replies that come as a whole are there before."""
 COMMENT = b": fanfold is waiting for the provider\n\n"
 
 
@@ -28,6 +30,7 @@ class Client:
         self.status = 0
         self._timer: TimerHandle | None = None
         self._commenting: Task[None] | None = None
+        self._watching: TimerHandle | Task[None] | None = None
         self._tail = b"\n\n"
         self._last = monotonic()
         self.began = 0.0
@@ -70,11 +73,16 @@ class Client:
         told = write_error(dialect or CHAT, Trouble(kind=kind, message=sentence, status=status))
         await self.tell_json(told.status, told.body)
 
-    async def watch(self, serving: Task[None]) -> None:
-        """Stay until the client goes, then give up what is done for it.
+    def watch(self, serving: Task[None]) -> None:
+        """Give up what is done for the client once it has gone."""
 
-        One task for each request waits here, so that passing a piece on costs nothing more.
-        """
+        def begin() -> None:
+            self._watching = create_task(self._wait_until_gone(serving))
+
+        self._watching = get_running_loop().call_later(_MOMENT, begin)
+
+    async def _wait_until_gone(self, serving: Task[None]) -> None:
+        """One task for each request waits here, so that passing a piece on costs nothing more."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
         self.gone = True
@@ -82,8 +90,9 @@ class Client:
 
     def leave(self) -> None:
         """Nothing more is told."""
-        if self._timer is not None:
-            self._timer.cancel()
+        for each in (self._timer, self._watching):
+            if each is not None:
+                each.cancel()
 
     def _listen_for_silence(self) -> None:
         """Look again and again whether a stream has been silent for long, and break the silence with a comment."""

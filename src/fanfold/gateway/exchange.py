@@ -9,7 +9,6 @@ record      keep what was answered, in the session that asked for it
 
 from __future__ import annotations
 
-from asyncio import shield
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from functools import partial
@@ -22,7 +21,7 @@ import msgspec
 from aiohttp import ClientError
 
 from fanfold.config.telemetry import WatchedCall, is_watched, model_call
-from fanfold.core.errors import BadInput, DoesNotFit, FanfoldError, UnknownModel
+from fanfold.core.errors import BadInput, Busy, DoesNotFit, FanfoldError, UnknownModel
 from fanfold.dialects.http.events import EVENTS
 from fanfold.dialects.http.replies import replay
 from fanfold.dialects.http.request import HttpRequest
@@ -177,24 +176,26 @@ class Listener:
     def __init__(self, heard: Overheard, keep: Callable[[], Coroutine[Any, Any, None]]) -> None:
         self.heard = heard
         self._keep = keep
+        """Keeps what was heard, even if the client goes meanwhile."""
         self._recorded = False
 
     def hear(self, piece: bytes) -> int:
         """Take in what is about to pass. Returns how much of it may pass before the reply is recorded.
 
-        The end waits for that, for whoever has the whole reply may ask again at once.
+        The end waits for that, for whoever has the whole reply may ask again at once. Of a stream that is its last
+        event, of a whole reply its last piece.
         """
         self.heard.pass_by(piece)
         if self._recorded or not self.heard.ended:
             return len(piece)
         last = piece.rstrip(b"\r\n").rfind(b"\n\n") + 2 if self.heard.is_stream else 0
-        return last if last > 1 else max(0, len(piece) - 1)
+        return last if last > 1 else 0
 
     async def record(self) -> None:
-        """Keep what was heard so far, whole even if the client goes."""
+        """Keep what was heard so far."""
         if not self._recorded:
             self._recorded = True
-            await shield(self._keep())
+            await self._keep()
 
 
 def note_managed(account: Exchanged, managed: Managed) -> None:
@@ -262,8 +263,11 @@ async def follow(gateway: Gateway, exchange: Exchange) -> Managed | None:
         return None
     try:
         session = (exchange.holder.tenant, step.course.name)
-        async with gateway.turn(*session):
-            found = await run_short(conversations.pool, session, step.size, conversations.follow, step)
+        try:
+            found = gateway.do_now(session, step.size, conversations.follow, step)
+        except Busy:
+            async with gateway.turn(*session):
+                found = await run_short(conversations.pool, session, step.size, conversations.follow, step)
     except Exception as error:  # whatever it is, it is met again where the request is read as a whole
         _LOG.debug("A request is read as a whole: %s.", type(error).__name__)
         return None

@@ -93,7 +93,7 @@ async def hear(gateway: Gateway, managed: Managed, response: Answer, telling: Te
         raise BrokenOff(502, "The provider broke off in the middle of its reply.") from error
     finally:
         response.close()
-        reply = await shield(record(gateway, managed, heard))
+        reply = await record(gateway, managed, heard)
     return reply
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from asyncio import shield
 from collections.abc import Callable
 from functools import partial
 from logging import getLogger
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from fanfold.core.errors import Busy
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.http.errors import read_error
 from fanfold.dialects.registry import DialectName
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway
     from fanfold.gateway.exchange import Exchange
 
+T = TypeVar("T")
 _LOG = getLogger("fanfold.gateway")
 _TRIES = 3
 """So often a request is made smaller because the provider said that it is too long."""
@@ -111,7 +114,7 @@ def _without_key(query: str) -> str:
 
 
 async def record(gateway: Gateway, managed: Managed, heard: Overheard) -> Reply | None:
-    """Keep what was answered. A failure is told in the log: the client has its reply already."""
+    """Keep what was answered, even if the client goes. A failure is told in the log: the client has its reply."""
     conversations, body = there(gateway.conversations), heard.body()
     work: Callable[[], Reply | None]
     if heard.is_stream:
@@ -123,21 +126,32 @@ async def record(gateway: Gateway, managed: Managed, heard: Overheard) -> Reply 
     reply: Reply | None = None
     try:
         session = (managed.holder.tenant, managed.name)
-        async with gateway.turn(*session):
-            reply = await run_short(conversations.pool, session, heard.size, work)
-            await _count_miss(gateway, managed, reply)
+        try:
+            reply = gateway.do_now(session, heard.size, work)
+        except Busy:
+            reply = await shield(_record_in_turn(gateway, session, heard.size, work))
+        if reply is not None and _missed_cache(reply):
+            await shield(_count_miss(gateway, managed))
     except Exception as error:
         gateway.metrics.add("bypassed", reason="not recorded")
         _LOG.warning("A reply in %s could not be recorded: %s.", managed.name, type(error).__name__)
     return reply
 
 
-async def _count_miss(gateway: Gateway, managed: Managed, reply: Reply | None) -> None:
-    """Count what broke the provider's cache. Looking for it takes time, so only where a bill shows a miss."""
-    usage = reply.usage if reply is not None else None
-    if usage is None or 2 * usage.cache_read >= usage.prompt:
-        return
-    use = await WORK.run(there(gateway.conversations).missed, managed)
+async def _record_in_turn(gateway: Gateway, session: tuple[str, str], size: int, work: Callable[[], T]) -> T:
+    async with gateway.turn(*session):
+        return await run_short(there(gateway.conversations).pool, session, size, work)
+
+
+def _missed_cache(reply: Reply) -> bool:
+    """Whether a bill shows that the provider's cache was of little use."""
+    return reply.usage is not None and 2 * reply.usage.cache_read < reply.usage.prompt
+
+
+async def _count_miss(gateway: Gateway, managed: Managed) -> None:
+    """Count what broke the provider's cache; to look for it takes time."""
+    async with gateway.turn(managed.holder.tenant, managed.name):
+        use = await WORK.run(there(gateway.conversations).missed, managed)
     if use is not None and use.broken is not None:
         for name, amount in (("cache_misses", 1), ("cache_missed_tokens", use.again)):
             gateway.metrics.add(name, amount, cause=use.broken.cause, by=use.broken.by)

@@ -6,6 +6,7 @@ only what is kept here is what the client knows. What is deleted here is deleted
 
 from __future__ import annotations
 
+from asyncio import shield
 from logging import getLogger
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
@@ -83,6 +84,6 @@ async def keep_beside(gateway: Gateway, exchange: Exchange, heard: Overheard) ->
     if conversations is None or asked is None or not isinstance(told, dict):
         return
     try:
-        await WORK.run(lambda: conversations.responses.keep(tenant, told, asked=asked.body))
+        await shield(WORK.run(lambda: conversations.responses.keep(tenant, told, asked=asked.body)))
     except FanfoldError as error:
         _LOG.warning("A response could not be kept: %s.", type(error).__name__)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import zlib
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from fanfold.gateway.safety import is_packed, unpacking
 
 _ENDS = frozenset({"message_stop", "response.completed", "response.failed", "response.incomplete"})
 """The last events of a stream, beside `[DONE]`: clients do not wait for more."""
-_LAST = re.compile("|".join(map(re.escape, (*sorted(_ENDS), "[DONE]"))).encode())
+_LAST = tuple(word.encode() for word in (*sorted(_ENDS), "[DONE]"))
 _EDGE = 24
 """No longer than this is one of these words."""
 _MOST = 64 << 20
@@ -69,7 +68,7 @@ class Overheard:
             return
         self._unread.append(plain)
         seen, self._edge = self._edge + plain, plain[-_EDGE:]
-        if not self.ended and _LAST.search(seen):
+        if not self.ended and any(word in seen for word in _LAST):
             self._read_on()
 
     @property
@@ -144,7 +143,22 @@ def _read_at_once(data: bytes) -> tuple[list[Any], bool] | None:
     """
     if not data.endswith(b"\n\n") or b"\r" in data:
         return None
-    told: list[bytes] = []
+    told = _lines_of_data(data)
+    if told is None:
+        return None
+    try:
+        events = msgspec.json.decode(b"[%b]" % b",".join([line for line in told if line != DONE]))
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return None
+    return events, DONE in told
+
+
+def _lines_of_data(data: bytes) -> list[bytes] | None:
+    """The data of each event, where each has one line of it, and at most its name before that."""
+    told = data[6:-2].split(b"\n\ndata: ")
+    if data.startswith(b"data: ") and data.count(b"\n") == 2 * len(told):
+        return told  # no event has a name
+    told = []
     for block in data[:-2].split(b"\n\n"):
         head, found, line = (
             block.rpartition(b"data: ") if not block.startswith(b"data: ") else (b"", b"1", block[6:])
@@ -156,8 +170,4 @@ def _read_at_once(data: bytes) -> tuple[list[Any], bool] | None:
         ):
             return None
         told.append(line)
-    try:
-        events = msgspec.json.decode(b"[%b]" % b",".join([line for line in told if line != DONE]))
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return None
-    return events, DONE in told
+    return told

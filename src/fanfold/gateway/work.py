@@ -23,16 +23,24 @@ SHORT = 16 << 10
 """So many bytes of messages are taken in within a millisecond or two."""
 
 
+def do_now(
+    pool: Pool, session: tuple[str, str], size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> T:
+    """Do something with so many bytes of messages in a session of this tenant and name; `Busy` if that may wait."""
+    tenant, name = session
+    store = pool.store if size <= SHORT and pool.has_free(name, tenant=tenant) else None
+    if store is None or store.remote:
+        raise Busy
+    with store.database.at_once() if isinstance(store, SQLite) else nullcontext():
+        return work(*args, **kwargs)
+
+
 async def run_short(
     pool: Pool, session: tuple[str, str], size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """Do something with so many bytes of messages in a session of this tenant and name: at once, if that may be."""
-    tenant, name = session
-    if size <= SHORT and pool.has_free(name, tenant=tenant):
-        store = pool.store
-        if not store.remote:
-            with suppress(Busy), store.database.at_once() if isinstance(store, SQLite) else nullcontext():
-                return work(*args, **kwargs)
+    """The same at once, if that may be, and else in a thread."""
+    with suppress(Busy):
+        return do_now(pool, session, size, work, *args, **kwargs)
     return await WORK.run(work, *args, **kwargs)
 
 

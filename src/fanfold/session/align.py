@@ -82,9 +82,10 @@ class Alignment:
 
     def body(self, at: int, *, owned: bool) -> Any:
         """The same as it came, which nobody changes: the message has a copy of it, unless it was read otherwise."""
-        came, wire = self._incoming[at], self.message(at).wire
+        came = self._incoming[at]
         if owned:
             return came
+        wire = self.message(at).wire
         return wire.body if wire is not None and wire.body == came else plain(came)
 
     def go(self, *, past_changes: bool) -> None:

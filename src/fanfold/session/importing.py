@@ -183,12 +183,12 @@ class _Import:
         echo = entry.echo if entry.erased is not None else entry_echo(above.echo, entry.message)
         self.known[entry.id] = _Above(entry.depth, entry.echo, echo, prefix)
         if entry.erased is not None:
-            self._take_stub(msgspec.structs.replace(entry, prefix=prefix.hash()), entry.erased, above)
+            self._take_stub(msgspec.structs.replace(entry, prefix=prefix.hash), entry.erased, above)
             return
         wanted = (entry_id(entry.parent, entry.message), _echo_again(entry.echo, above, entry.message))
         if (entry.id, entry.echo) != wanted:
             raise self._wrong(f"the entry {entry.id[:12]!r} is not what its id says")
-        entry = msgspec.structs.replace(entry, echo=echo, prefix=prefix.hash())
+        entry = msgspec.structs.replace(entry, echo=echo, prefix=prefix.hash)
         self._check_words((entry.message,))
         # Its id says nothing of these fields, and by them it could be taken for other words.
         self.waiting.add(msgspec.structs.replace(entry, echoes=(), imported=False))
@@ -320,7 +320,7 @@ class _Import:
         if not isinstance(record, Move):
             return None
         above = self.known[record.head] if record.head is not None else _Above()
-        return hash_number(above.prefix.hash())
+        return hash_number(above.prefix.hash)
 
     def _rename_blobs(self, record: Record) -> Record:
         """A record with the names that its blobs have here."""

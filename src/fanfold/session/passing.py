@@ -57,9 +57,8 @@ def last_history(chat: Session) -> tuple[object, list[Any]]:
 def hear(chat: Session, events: Iterable[Any], to: SentRequest) -> Reply | None:
     """Record a reply that came as events, in plain dicts that nobody else has; one that broke off, as cut."""
     hears = Listening(chat._state, events, lambda reply: chat._do(record_heard, reply, to=to), owned=True)
-    with hears as heard:
-        for _ in heard:
-            pass
+    with hears:
+        hears.hear_all(events)
     return hears.reply
 
 

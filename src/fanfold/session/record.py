@@ -303,6 +303,16 @@ class Ear:
         self._heard = True
         return event
 
+    def hear_all(self, events: Iterable[Any]) -> None:
+        """Take in events that are all there: once the dialect is known, and if nobody watches, by themselves."""
+        rest = iter(events)
+        for event in rest:
+            self._hear(event)
+            if not self._unsure and current_call() is None:
+                break
+        for event in rest:
+            self._feed(event)
+
     def _reply_so_far(self) -> Reply | None:
         """What is to be recorded; a stream that broke off is recorded as cut, one that never began not at all."""
         if not self._heard or self.reply is not None:

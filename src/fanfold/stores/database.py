@@ -129,17 +129,20 @@ class Database:
                     raise self._fail(error) from error
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    @contextmanager
-    def at_once(self) -> Iterator[None]:
+    def at_once(self) -> AtOnce:
         """Inside, this thread waits for nobody who writes, in this process or another: `Busy` is raised at once."""
+        return AtOnce(self)
+
+    def hurry(self) -> None:
+        """From now on this thread waits for nobody."""
         if not self.lock.take(blocking=False):
             raise self.busy()
         self.lock.release()  # whoever is inside may want a lock that somebody has who waits for this one
         self._hasty = threading.get_ident()
-        try:
-            yield
-        finally:
-            self._hasty = 0
+
+    def calm_down(self) -> None:
+        """From now on this thread waits again."""
+        self._hasty = 0
 
     @property
     def is_hasty(self) -> bool:
@@ -403,6 +406,19 @@ class Database:
                 self._connection.close()
             self._connection = None
         return failure
+
+
+class AtOnce:
+    """What `with database.at_once()` enters; every request of a gateway does, so it is no generator."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        self._database.hurry()
+
+    def __exit__(self, *error: object) -> None:
+        self._database.calm_down()
 
 
 def failure_of(error: Exception, path: Path) -> StoreFailed:

@@ -8,6 +8,7 @@ join texts, drop thoughts, blank old outputs, and send results twice.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from hashlib import blake2b
 from typing import Any
 
@@ -20,7 +21,7 @@ from fanfold.stores.echo import given_id, is_told, read_arguments
 START = digest(b"")
 
 
-class Prefix(msgspec.Struct, frozen=True):
+class Prefix(msgspec.Struct, frozen=True, dict=True):
     """A conversation so far, and what the next part may still belong to."""
 
     closed: str = START
@@ -32,6 +33,7 @@ class Prefix(msgspec.Struct, frozen=True):
     answered: bool = False
     """Whether results stand last: more of them make no difference."""
 
+    @cached_property
     def hash(self) -> str:
         """The hash of everything."""
         return (
@@ -66,10 +68,10 @@ class Prefix(msgspec.Struct, frozen=True):
         goes_on = self.role == role
         words = self.words.copy() if goes_on else blake2b(digest_size=16)
         words.update(text.encode("utf-8", "surrogatepass"))
-        return Prefix(self.closed if goes_on else self.hash(), role, words)
+        return Prefix(self.closed if goes_on else self.hash, role, words)
 
     def _put(self, *what: Any) -> Prefix:
-        return Prefix(digest(self.hash().encode(), canonical(what)))
+        return Prefix(digest(self.hash.encode(), canonical(what)))
 
 
 def prefixes(messages: Iterable[Message]) -> Iterator[str]:
@@ -77,7 +79,7 @@ def prefixes(messages: Iterable[Message]) -> Iterator[str]:
     prefix = Prefix()
     for message in messages:
         prefix = prefix.follow(message)
-        yield prefix.hash()
+        yield prefix.hash
 
 
 def hash_number(prefix: str) -> int:

@@ -10,6 +10,9 @@ from fanfold.core.errors import Corrupt, NotFound
 from fanfold.core.record import Branched, Kept, Move, Record, Replaced
 from fanfold.core.tree import Tree
 
+_NAMING = frozenset({Branched, Replaced, Kept})
+"""The records that name something, beside those that only move the head."""
+
 
 def numbers(ids: Iterable[str]) -> list[int]:
     """Ids as stores keep them in an index: each once."""
@@ -49,7 +52,7 @@ def named_beside(records: Iterable[Record]) -> Iterator[str]:
 
 def names_more(records: Iterable[Record]) -> bool:
     """Whether some records name anything but what they move the head to. Most say one thing, and are told at once."""
-    return any(type(record) is not Move for record in records) and any(named_beside(records))
+    return not _NAMING.isdisjoint(map(type, records)) and any(named_beside(records))
 
 
 def all_named(tree: Tree, records: Iterable[Record]) -> Iterator[str]:

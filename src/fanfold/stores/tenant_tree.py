@@ -42,7 +42,7 @@ class TenantTree(Tree):
         before, goes_on = self._before(parent, message)
         prefix = before.follow(message)
         self._open = {id: prefix, parent: before} if goes_on and parent is not None else {id: prefix}
-        return self.echo(parent, message), prefix.hash()
+        return self.echo(parent, message), prefix.hash
 
     def prefix(self, id: str | None) -> str:
         """The hash by which the conversation up to an entry is found; made now where an earlier release kept none."""
@@ -52,7 +52,7 @@ class TenantTree(Tree):
         if known:
             return known
         for entry in reversed(list(self._above(id, lambda entry: not entry.prefix))):
-            made = self._prefix(entry.parent, entry.message).hash()
+            made = self._prefix(entry.parent, entry.message).hash
             self.entries[entry.id] = msgspec.structs.replace(entry, prefix=made)
         return self[id].prefix
 
@@ -87,7 +87,7 @@ class TenantTree(Tree):
     def renew(self, entry: Entry) -> Entry:
         """An entry with the present echo, and a prefix. Of what was erased only the former echo is left."""
         echo = entry.echo if entry.erased is not None else self.echo(entry.parent, entry.message)
-        prefix = self._prefix(entry.parent, entry.message).hash()
+        prefix = self._prefix(entry.parent, entry.message).hash
         self.put(msgspec.structs.replace(entry, echo=echo, prefix=prefix))
         return self.entries[entry.id]
 

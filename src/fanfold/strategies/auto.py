@@ -179,9 +179,10 @@ def _may_go(view: View) -> int:
 
 def _at(shares: tuple[float, float], thrift: float, view: View, budget: Budget) -> int:
     """Tokens of a view that takes a share of what the frame leaves."""
-    free = max(0, budget.room - framing(view))
+    frame = framing(view)
+    free = max(0, budget.room - frame)
     share = shares[0] + (shares[1] - shares[0]) * thrift
-    return int(framing(view) + share * _lean(free, thrift) * free)
+    return int(frame + share * _lean(free, thrift) * free)
 
 
 def _lean(free: int, thrift: float) -> float:

@@ -25,7 +25,13 @@ def to_json(value: Any) -> str:
 
 def write_json(value: Any) -> bytes:
     """A value as JSON for files and programs, structs too; what JSON has no word for is replaced."""
-    return msgspec.json.encode(sendable(msgspec.to_builtins(value, str_keys=True, enc_hook=str)))
+    plain = msgspec.to_builtins(value, str_keys=True, enc_hook=str)
+    try:
+        written = msgspec.json.encode(plain)
+    except UnicodeEncodeError:  # a lone surrogate
+        return msgspec.json.encode(sendable(plain))
+    # msgspec writes NaN and Infinity as null, too.
+    return written if b"null" not in written else msgspec.json.encode(sendable(plain))
 
 
 def print_json(value: Any, indent: int = 2) -> str:

@@ -14,6 +14,7 @@ _MOST_BITS = 13_287
 """Integers of up to 4,000 digits; Python itself writes none of more than 4,300."""
 _TOO_DEEP = f"lists and dicts nested more than {MOST_LEVELS} levels deep"
 _NESTED = frozenset({dict, list, tuple})
+_SAYING = frozenset({str, type(None)})
 Hook = Callable[[Any], Any]
 T = TypeVar("T")
 
@@ -71,12 +72,17 @@ def _measure(value: Any) -> None:
     raise ValueError(_TOO_DEEP)
 
 
+def _says_only(value: dict[str, Any]) -> bool:
+    """Whether there are only texts in a dict, and gaps: most messages are such."""
+    return _SAYING.issuperset(map(type, value.values()))
+
+
 def same_kinds(one: Any, other: Any) -> bool:
     """Whether two equal values are equal in JSON, too: Python takes true for 1, and false for 0."""
     if isinstance(one, str):
         return True
     if isinstance(one, dict):
-        return all(same_kinds(value, other[key]) for key, value in one.items())
+        return _says_only(one) or all(same_kinds(value, other[key]) for key, value in one.items())
     if isinstance(one, list | tuple):
         return all(map(same_kinds, one, other))
     return isinstance(one, bool) == isinstance(other, bool)
@@ -86,6 +92,8 @@ def exacting(value: Any) -> Any:
     """A plain value for comparing with `==`, to which true is not 1 and false is not 0; itself if it has none."""
     match value:
         case str() | None:
+            return value
+        case dict() if _says_only(value):
             return value
         case dict():
             made = {key: exacting(inner) for key, inner in value.items()}

@@ -25,6 +25,8 @@ THOUGHTS = ("reasoning_content", "reasoning")
 FOREIGN = "fanfold.foreign"
 """The type of a block for what a framework sends itself, in a form of its own: a picture in a result, a film. No rule
 of this dialect binds it; it is counted like the picture, file or sound that it is."""
+_SAYING = frozenset({"role", "content"})
+"""The fields of most messages, which only say something."""
 Place = tuple[str | int, ...]
 
 
@@ -36,6 +38,8 @@ def locate_parts(body: Body, role: Role, where: str = "message") -> list[tuple[P
         id, named = call if isinstance(call, str) else "", name if isinstance(name, str) else None
         return [(("content",), Result(id, tuple([part for _, part in content]), name=named))]
     found: list[tuple[Place, Part]] = []
+    if _SAYING.issuperset(body):
+        return [*content]
     for key in THOUGHTS:
         if isinstance(body.get(key), str) and body[key]:
             found.append(((key,), Thinking(body[key])))

@@ -66,15 +66,20 @@ class ChatChunks:
             raise BadMessage(f"A chunk is an object, not {type(chunk).__name__}.")
         self._usage = chunk.get("usage") or self._usage
         for choice in _objects(chunk.get("choices")):
-            if choice.get("index", 0) == 0:
-                delta = choice["delta"] if isinstance(choice.get("delta"), dict) else {}
-                for call in _objects(delta.get("tool_calls")):
-                    index = call.get("index")
-                    place = index if isinstance(index, int) else len(self._calls)
-                    self._calls.setdefault(place, GrowingObject()).add(call)
-                delta.pop("tool_calls", None)
+            if choice.get("index", 0) != 0:
+                continue
+            self._stop = choice.get("finish_reason") or self._stop
+            delta = choice.get("delta")
+            if isinstance(delta, dict):
+                if "tool_calls" in delta:
+                    self._add_calls(delta.pop("tool_calls"))
                 self._body.add(delta)
-                self._stop = choice.get("finish_reason") or self._stop
+
+    def _add_calls(self, calls: Any) -> None:
+        for call in _objects(calls):
+            index = call.get("index")
+            place = index if isinstance(index, int) else len(self._calls)
+            self._calls.setdefault(place, GrowingObject()).add(call)
 
     def reply(self) -> Reply:
         """What came so far."""
