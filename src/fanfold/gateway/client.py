@@ -18,6 +18,8 @@ SILENCE = 10.0
 _KINDS: dict[int, Kind] = {401: "unauthorized", 403: "forbidden", 404: "not_found", 413: "too_large"}
 _MOMENT = 0.1
 """After so many seconds it is watched whether a client goes: most replies that come as a whole are there before."""
+_UNSURE = (400, 408, 413)
+"""After these it may not be certain where the next request on the same connection begins."""
 COMMENT = b": fanfold is waiting for the provider\n\n"
 
 
@@ -71,7 +73,9 @@ class Client:
         """Tell an error in the client's own dialect."""
         kind = _KINDS.get(status, "server" if status >= 500 else "bad_request")
         told = write_error(dialect or CHAT, Trouble(kind=kind, message=sentence, status=status))
-        await self.tell_json(told.status, told.body)
+        await self.tell_json(
+            told.status, told.body, [(b"connection", b"close")] if status in _UNSURE else None
+        )
 
     def watch(self, serving: Task[None]) -> None:
         """Give up what is done for the client once it has gone."""

@@ -28,7 +28,7 @@ from fanfold.dialects.http.request import HttpRequest
 from fanfold.gateway.client import Client
 from fanfold.gateway.compaction import compacted_reply, is_trigger, without_trigger
 from fanfold.gateway.conversations import Conversations, Managed, Unmanaged
-from fanfold.gateway.course import Continuation, Course, refers_to_item
+from fanfold.gateway.course import Continuation, Course
 from fanfold.gateway.foreign import Answer, own_headers
 from fanfold.gateway.headers import Headers, get, to_client
 from fanfold.gateway.identity import claim_of
@@ -37,6 +37,7 @@ from fanfold.gateway.keys import Holder
 from fanfold.gateway.lookups import serve_rounds
 from fanfold.gateway.question import ask, ask_until_it_fits, record
 from fanfold.gateway.reading import find_step, place, read, unpacked, wants_bypass
+from fanfold.gateway.references import CARRYING, check_shared, check_stored
 from fanfold.gateway.responses import may_be_looked_up
 from fanfold.gateway.route import Destination
 from fanfold.gateway.safety import BrokenOff, Refused
@@ -64,8 +65,6 @@ _UNREAD = (
 _BESIDE = (
     "Something was erased in this session, and it cannot be kept out of a request beside the conversation."
 )
-_CARRYING = ("reply", "count", "compact")
-"""Requests that carry a history."""
 _REASONS = {UnknownModel: "unknown model", BadInput: "not understood"}
 
 
@@ -124,6 +123,7 @@ async def serve_asked(
     """Manage a request, ask, pass the reply on, and record it."""
     account, own = exchange.account, Headers()
     account.model = (asked.model if asked is not None else None) or ""
+    check_shared(exchange, asked)
     managed = await follow(gateway, exchange)
     if managed is None and exchange.step is not None:
         asked = read(exchange, gateway.settings.max_body)
@@ -206,24 +206,6 @@ def note_managed(account: Exchanged, managed: Managed) -> None:
     account.whole = managed.whole
 
 
-async def check_stored(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None) -> None:
-    """Refuse what another tenant has stored at the provider: behind virtual keys all tenants are one customer."""
-    conversations, holder, route = gateway.conversations, exchange.holder, exchange.to.route
-    if not holder.own_keys or route is None or route.dialect != "openai.responses":
-        return
-    if asked is None and route.purpose in _CARRYING:  # read in another way, it may name anything
-        raise Refused(400, "The body can be read in more than one way, so it is not known what it refers to.")
-    body = asked.body if asked is not None else {}
-    named = [id for id in (route.id, body.get("previous_response_id")) if isinstance(id, str)]
-    known = not named or conversations is not None
-    if conversations is not None:
-        known = all([await WORK.run(conversations.knows, holder.tenant, id) for id in named])
-    items = body.get("input")
-    refers = any(isinstance(item, dict) and refers_to_item(item) for item in items or ())
-    if not known or refers or body.get("conversation") is not None:
-        raise Refused(404, "This response is not known here. Send the whole conversation as `input`.")
-
-
 async def answer_trigger(gateway: Gateway, exchange: Exchange, asked: HttpRequest, client: Client) -> bool:
     """Answer a client that compacts with a reference to everything; tell whether that could be done."""
     conversations, tenant = gateway.conversations, exchange.holder.tenant
@@ -286,7 +268,7 @@ async def manage(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None
     if conversations is None:
         raise Unmanaged("switched off")
     if asked is None or exchange.to.purpose != "reply":
-        if exchange.to.purpose in _CARRYING:
+        if exchange.to.purpose in CARRYING:
             await check_erased(conversations, exchange, asked)
         elif exchange.body:
             check_unread(conversations, exchange)

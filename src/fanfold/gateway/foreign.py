@@ -21,7 +21,7 @@ from fanfold.dialects.http.replies import reply_id
 from fanfold.dialects.http.request import HttpRequest, read_request, write_request
 from fanfold.dialects.registry import DialectName
 from fanfold.gateway.headers import Headers, get, key_of, with_key
-from fanfold.gateway.safety import unpack
+from fanfold.gateway.packing import unpack
 
 _KEPT = (b"user-agent", b"retry-after", b"x-request-id", b"request-id")
 """Headers that mean the same to every provider."""

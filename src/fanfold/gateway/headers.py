@@ -9,6 +9,7 @@ Headers = list[tuple[bytes, bytes]]
 
 OWN = b"x-fanfold-"
 """What the gateway is told by clients, and tells them; no provider sees it."""
+_OWN_COOKIE = b"fanfold-"
 _HOPS = frozenset(
     {
         b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"proxy-connection", b"te",
@@ -38,7 +39,20 @@ def get(headers: Headers, name: bytes) -> str | None:
 def to_upstream(headers: Headers, provider: str, without: Iterable[bytes] = ()) -> Headers:
     """The headers of a request to a provider: the client's, but for those that end here and other providers' keys."""
     left = _NOT_FOR[provider].union(_named_hops(headers), without)
-    return [(name, value) for name, value in headers if name not in left and not name.startswith(OWN)]
+    kept = [(name, value) for name, value in headers if name not in left and not name.startswith(OWN)]
+    return _without_own_cookies(kept) if any(name == b"cookie" for name, _ in kept) else kept
+
+
+def _without_own_cookies(headers: Headers) -> Headers:
+    """The headers without what opens the inspector: a browser sends it along with whatever it asks for here."""
+    kept: Headers = []
+    for name, value in headers:
+        pairs = [pair for pair in value.split(b";") if not pair.strip().startswith(_OWN_COOKIE)]
+        if name != b"cookie":
+            kept.append((name, value))
+        elif pairs:
+            kept.append((name, b";".join(pairs).strip()))
+    return kept
 
 
 def to_client(headers: Iterable[tuple[bytes, bytes]], without: Iterable[bytes] = ()) -> Headers:

@@ -31,6 +31,8 @@ _HEADERS = (
 )
 """Where clients name their sessions, whose id that is, and where the id of a sub-agent stands."""
 _ODD = re.compile(r"[^A-Za-z0-9._-]+")
+_TEXT = ("utf-8", "surrogatepass")
+_ROOT = re.compile(r"-[0-9a-f]{8}")
 _LONGEST = 80
 
 
@@ -48,8 +50,8 @@ class Identity(msgspec.Struct, frozen=True):
         return f"{self.claim or 'chat'}-{self.root[:8]}"
 
     def owns(self, session: str) -> bool:
-        """Whether a session was named after this claim."""
-        return self.claim is not None and session.startswith(self.claim + "-")
+        """Whether a session was named after this claim, and not after a longer one that begins so."""
+        return self.claim is not None and _ROOT.fullmatch(session.removeprefix(self.claim)) is not None
 
 
 def identify(headers: Headers, request: HttpRequest) -> Identity:
@@ -69,7 +71,13 @@ def claim_of(headers: Headers, body: Mapping[str, Any]) -> str | None:
 
 
 def _clean(*words: str) -> str:
-    return "-".join(_ODD.sub("_", word)[:_LONGEST] for word in words)
+    return "-".join(map(_clean_word, words))
+
+
+def _clean_word(word: str) -> str:
+    """A word as it may stand in a name; where that is not all of it, a hash tells it from others like it."""
+    plain = _ODD.sub("_", word)[:_LONGEST]
+    return plain if plain == word else f"{plain}.{blake2b(word.encode(*_TEXT), digest_size=4).hexdigest()}"
 
 
 def _in_metadata(body: Mapping[str, Any]) -> str | None:

@@ -12,15 +12,16 @@ import msgspec
 
 from fanfold.core.errors import Busy
 from fanfold.dialects.dialect import Reply
-from fanfold.dialects.http.errors import read_error
+from fanfold.dialects.http.errors import Trouble, read_error
 from fanfold.dialects.registry import DialectName
 from fanfold.gateway.conversations import Conversations, Managed
 from fanfold.gateway.foreign import Answer, ForeignAnswer, convert, read_sent
 from fanfold.gateway.headers import get, to_upstream
+from fanfold.gateway.packing import unpack
 from fanfold.gateway.reading import read
 from fanfold.gateway.responses import may_be_looked_up
 from fanfold.gateway.route import upstream_address
-from fanfold.gateway.safety import Refused, unpack
+from fanfold.gateway.safety import Refused
 from fanfold.gateway.stream import Overheard
 from fanfold.gateway.work import WORK, run_short
 
@@ -34,6 +35,7 @@ _TRIES = 3
 """So often a request is made smaller because the provider said that it is too long."""
 _LENGTHS = (400, 413, 422)
 """Statuses with which providers say so."""
+_LONGEST_ERROR = 1 << 20
 _READABLE = (b"gzip", b"deflate", b"zstd", b"identity")
 
 
@@ -47,10 +49,9 @@ async def ask_until_it_fits(
         response, said = await ask(gateway, exchange, body, managed), b""
         if response.status not in _LENGTHS:
             break
-        said = await response.read()
-        packed = response.headers.get("content-encoding")
-        trouble = read_error(response.status, body=unpack(said, packed, 1 << 20))
-        if trouble.kind not in ("too_long", "too_large"):
+        said = await _read_beginning(response)
+        trouble = _read_trouble(response, said)
+        if trouble is None or trouble.kind not in ("too_long", "too_large"):
             break
         gateway.metrics.add("refused_too_long")
         exchange.account.refused += 1
@@ -66,6 +67,25 @@ async def ask_until_it_fits(
         response.close()
         managed = smaller
     return response, managed, said
+
+
+async def _read_beginning(response: Answer) -> bytes:
+    """An error as far as it is read here: all of it, unless it is longer than any error is."""
+    said = b""
+    async for piece in response.content.iter_any():
+        said += piece
+        if len(said) > _LONGEST_ERROR:
+            break
+    return said
+
+
+def _read_trouble(response: Answer, said: bytes) -> Trouble | None:
+    """What a provider complains of; None where that cannot be read, and is passed on as it is."""
+    try:
+        plain = unpack(said, response.headers.get("content-encoding"), _LONGEST_ERROR)
+    except Refused:
+        return None
+    return read_error(response.status, body=plain)
 
 
 async def ask(gateway: Gateway, exchange: Exchange, body: bytes, managed: Managed | None = None) -> Answer:

@@ -9,7 +9,8 @@ from fanfold.core.errors import BadInput
 from fanfold.dialects.http.request import BETA, HttpRequest, read_request
 from fanfold.gateway.course import Continuation, Place, place_of
 from fanfold.gateway.headers import get
-from fanfold.gateway.safety import Refused, unpack
+from fanfold.gateway.packing import unpack
+from fanfold.gateway.safety import Refused
 
 if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway

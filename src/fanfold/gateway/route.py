@@ -11,9 +11,10 @@ from fanfold.dialects.registry import CHAT, DialectName
 from fanfold.gateway.headers import Headers, get
 
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~:@!$&'()*+,;=-]+)+/?")
-_DOTS = re.compile(r"/\.{1,2}(?:/|$)")
+_DOTS = re.compile(r"/\.{1,2}(?:[/;:]|$)")
 _STATELESS = re.compile(
-    r"(?:/v1(?:beta|alpha)?)?/(?:completions|embeddings|moderations|rerank|audio/\w+|images/\w+|(?:tunedM|m)odels/[^/]+:\w+)"
+    r"(?:/v1(?:beta|alpha)?)?/(?:completions|embeddings|moderations|rerank|audio/(?:speech|transcriptions|translations)"
+    r"|images/(?:generations|edits|variations)|models/[^/]+:(?:embedContent|batchEmbedContents|predict))"
 )
 """Paths beside those of conversations at which a provider answers from what it is sent, and from nothing stored."""
 _BARE = ("/chat/completions", "/responses", "/messages", "/models")

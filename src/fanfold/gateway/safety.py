@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import zlib
+import re
+from asyncio import timeout
 from collections.abc import Collection
-from typing import Any, Protocol
+from typing import Any
 
 from fanfold.gateway.headers import Headers, get
 from fanfold.gateway.route import is_plain
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+BODY_TIME = 600.0
+"""Seconds in which the body of a request has to come."""
+_ONCE = (b"content-length", b"host", b"content-type", b"content-encoding", b"origin", b"sec-fetch-site")
+"""Headers of which a second one would be believed by somebody else."""
 _SAME_SITE = (None, "same-origin", "none")
+
+
+_HOST = re.compile(r"(?:\[(?P<inner>[0-9A-Fa-f:.]+)\]|(?P<name>[^:\[\]]+))(?::[0-9]*)?")
 
 
 class Refused(Exception):
@@ -44,17 +52,17 @@ def check_request(method: str, path: str, headers: Headers, hosts: Collection[st
     if path != "/" and not is_plain(path):
         raise Refused(400, "The path has something in it that no provider's paths have.")
     names = [name for name, _ in headers]
-    if names.count(b"content-length") > 1:
-        raise Refused(400, "The request has two lengths.")
-    if names.count(b"host") > 1:
-        raise Refused(400, "The request has two hosts.")
+    for name in _ONCE:
+        if names.count(name) > 1:
+            raise Refused(400, f"The request has two headers called {name.decode()}.")
+    chunks = get(headers, b"transfer-encoding")
+    if chunks is not None and chunks.strip().lower() != "chunked":
+        raise Refused(400, "The transfer-encoding is not known here: send the body as it is, or in chunks.")
 
 
 def _without_port(host: str) -> str:
-    if host.startswith("["):
-        return host[1:].partition("]")[0].lower()
-    name, _, port = host.partition(":")
-    return name.lower().rstrip(".") if not port or port.isdecimal() else host
+    found = _HOST.fullmatch(host)
+    return (found["inner"] or found["name"]).lower().rstrip(".") if found else ""
 
 
 def check_json(headers: Headers) -> None:
@@ -64,76 +72,8 @@ def check_json(headers: Headers) -> None:
         raise Refused(415, "The body must be JSON: send it with `content-type: application/json`.")
 
 
-class Unpacking(Protocol):
-    """Something that unpacks pieces, as zlib's and zstandard's objects do."""
-
-    def decompress(self, data: bytes, /) -> bytes:
-        """What comes of the next piece."""
-
-
-def unpacking(coding: str | None) -> Unpacking | None:
-    """What unpacks this content coding; None where nothing is packed, or nobody here knows how."""
-    match (coding or "").strip().lower():
-        case "gzip" | "x-gzip":
-            return zlib.decompressobj(31)
-        case "deflate":
-            return zlib.decompressobj()
-        case "zstd":
-            import zstandard
-
-            found: Unpacking = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj()
-            return found
-    return None
-
-
-def is_packed(coding: str | None) -> bool:
-    """Whether a body is packed in any way."""
-    return (coding or "identity").strip().lower() not in ("identity", "")
-
-
-def unpack(body: bytes, coding: str | None, most: int) -> bytes:
-    """A body as it was before it was packed; never more than `most` bytes of it are made."""
-    if not is_packed(coding):
-        return body
-    match (coding or "").strip().lower():
-        case "gzip" | "x-gzip":
-            return _inflate(body, 31, most)
-        case "deflate":
-            return _inflate(body, 15, most)
-        case "zstd":
-            return _read_zstd(body, most)
-    raise Refused(
-        415, f"The body is packed with {str(coding)[:40]!r}: gzip, deflate and zstd are known here."
-    )
-
-
-def _inflate(body: bytes, bits: int, most: int) -> bytes:
-    unpacker = zlib.decompressobj(bits)
-    try:
-        data = unpacker.decompress(body, most + 1)
-    except zlib.error:
-        raise Refused(400, "The packed body cannot be read.") from None
-    if len(data) > most:
-        raise _too_large(most)
-    if not unpacker.eof:
-        raise Refused(400, "The packed body ends in the middle.")
-    return data
-
-
-def _read_zstd(body: bytes, most: int) -> bytes:
-    import zstandard
-
-    reader: Any = zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(body)
-    try:
-        data: bytes = reader.read(most + 1)
-    except zstandard.ZstdError:
-        raise Refused(400, "The packed body cannot be read.") from None
-    if len(data) > most:
-        raise _too_large(most)
-    return data
-
-
-def _too_large(most: int) -> Refused:
+def too_large(most: int) -> Refused:
+    """What somebody hears whose body is larger than this."""
     return Refused(413, f"The body is larger than {most >> 20} MiB, which is the most that is taken here.")
 
 
@@ -141,7 +81,15 @@ async def read_body(receive: Any, headers: Headers, most: int) -> bytes:
     """The body of a request, if it is not too large."""
     told = get(headers, b"content-length")
     if told is not None and (not told.isdigit() or int(told) > most):
-        raise _too_large(most)
+        raise too_large(most)
+    try:
+        async with timeout(BODY_TIME):
+            return await _read_pieces(receive, most)
+    except TimeoutError:
+        raise Refused(408, "The body of the request did not come in time.") from None
+
+
+async def _read_pieces(receive: Any, most: int) -> bytes:
     pieces: list[bytes] = []
     size = 0
     while True:
@@ -151,6 +99,6 @@ async def read_body(receive: Any, headers: Headers, most: int) -> bytes:
         pieces.append(event.get("body", b""))
         size += len(pieces[-1])
         if size > most:
-            raise _too_large(most)
+            raise too_large(most)
         if not event.get("more_body"):
             return b"".join(pieces)

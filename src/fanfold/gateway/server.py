@@ -15,6 +15,8 @@ from fanfold.inspector.serve import bind
 
 LONGEST_HEAD = 256 << 10
 """Bytes of a request's line and headers; httptools alone would take any number."""
+HEAD_TIME = 60.0
+"""Seconds in which a request's line and headers have to come."""
 DRAIN = 30
 """Seconds that running replies get to end after SIGTERM."""
 
@@ -57,20 +59,41 @@ def serve(settings: ServeSettings, given: dict[str, Any]) -> None:
 
 
 def limited_protocol() -> type[Any]:
-    """uvicorn's protocol, which hangs up on whoever sends headers without end."""
+    """uvicorn's protocol, which hangs up on whoever sends headers without end, or takes too long for them."""
     from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
     class Limited(HttpToolsProtocol):
         head = 0
-        in_head = False
+        in_head = True
+        since = 0.0
+        """When the connection was made, or the head began that is coming in."""
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.since = self.loop.time()
+            self.looking = self.loop.call_later(HEAD_TIME, self.look)
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self.looking.cancel()
+            super().connection_lost(exc)
+
+        def look(self) -> None:
+            """Hang up if a head is not whole in time."""
+            if self.in_head and self.loop.time() - self.since >= HEAD_TIME:
+                self.transport.close()
+            else:
+                self.looking = self.loop.call_later(HEAD_TIME, self.look)
 
         def on_message_begin(self) -> None:
-            self.head, self.in_head = 0, True
+            self.head, self.in_head, self.since = 0, True, self.loop.time()
             super().on_message_begin()
 
         def on_headers_complete(self) -> None:
             self.in_head = False
+            if not self.url.startswith(b"/"):
+                self.url = b"//"  # an address of another server, where uvicorn would see its path only
             super().on_headers_complete()
+            self.headers = []  # what comes behind a body is no header, though uvicorn would add it to them
 
         def data_received(self, data: bytes) -> None:
             super().data_received(data)

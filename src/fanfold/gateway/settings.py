@@ -16,6 +16,7 @@ anthropic = "env:ANTHROPIC_API_KEY"
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -46,6 +47,7 @@ _LEAST_WINDOW = 1_000
 """Fewer tokens are no conversation: the k was forgotten."""
 _LEAST_KEY = 16
 """Characters of a virtual key."""
+_SENDABLE = re.compile(r"[!-~]+")
 
 
 class ModelSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -227,7 +229,13 @@ def _impossible_key(key: VirtualKey, name: str, secrets: dict[str, str]) -> Iter
         except BadSetting as error:
             yield Mistake((*here, field), str(error))
             continue
-        if field == "key" and len(told or "") < _LEAST_KEY:
+        if told is not None and not _SENDABLE.fullmatch(told):
+            yield Mistake(
+                (*here, field),
+                f"{field} of {title} has a sign that no header can carry: use letters, digits and signs of ASCII, "
+                "without blanks or a line end.",
+            )
+        elif field == "key" and len(told or "") < _LEAST_KEY:
             yield Mistake((*here, "key"), f"The key of {title} is too short: use 16 characters or more.")
         elif field == "key" and secrets.setdefault(str(told), title) != title:
             first = secrets[str(told)]

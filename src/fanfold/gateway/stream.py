@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import zlib
 from typing import Any, Self
 
 import msgspec
 
 from fanfold.dialects.http.events import DONE, EVENTS, EventReader, StreamEvent, event_reader
 from fanfold.gateway.foreign import Answer
-from fanfold.gateway.safety import is_packed, unpacking
+from fanfold.gateway.packing import is_packed, unpacking
 
 _ENDS = frozenset({"message_stop", "response.completed", "response.failed", "response.incomplete"})
 """The last events of a stream, beside `[DONE]`: clients do not wait for more."""
@@ -37,11 +36,13 @@ class Overheard:
         self.ended = False
         """Whether the client will take the reply for whole with what was heard."""
         self._reader: EventReader | None = event_reader(kind) if self.is_stream else None
-        self._unpacking = unpacking(coding)
+        self._unpacking = unpacking(coding, _MOST)
         self._deaf = is_packed(coding) and self._unpacking is None
         self._pieces: list[bytes] = []
-        self.size = 0
+        self._passed = 0
         """How many bytes passed by, packed as they are."""
+        self.size = 0
+        """How many bytes they are to be read as."""
         self._length = int(length) if length and length.isdecimal() else None
 
     @classmethod
@@ -79,20 +80,27 @@ class Overheard:
 
     def _take(self, piece: bytes) -> bytes | None:
         """The piece unpacked; None where it cannot be read. Pieces of a whole body are kept."""
-        self.size += len(piece)
-        self.ended = self.ended or self.size == self._length
-        if self._deaf or self.size > _MOST:
-            self._deaf = True
-            return None
-        if self._unpacking is not None:
+        self._passed += len(piece)
+        self.ended = self.ended or self._passed == self._length
+        if not self._deaf and self._unpacking is not None:
             try:
                 piece = self._unpacking.decompress(piece)
-            except (zlib.error, RuntimeError, ValueError):
-                self._deaf = True
-                return None
+            except ValueError:
+                self._go_deaf()
+        self.size += len(piece)
+        if self.size > _MOST:
+            self._go_deaf()
+        if self._deaf:
+            return None
         if self._reader is None:
             self._pieces.append(piece)
         return piece
+
+    def _go_deaf(self) -> None:
+        """Read nothing more, and keep nothing of what passed."""
+        self._deaf = True
+        self._pieces.clear()
+        self._unread.clear()
 
     def _read_on(self) -> None:
         data = b"".join(self._unread)

@@ -50,6 +50,11 @@ class Upstreams:
         if 300 <= response.status < 400:
             response.close()
             raise Refused(502, "The provider answered with a redirect, and those are not followed.")
+        if not 200 <= response.status < 600:
+            response.close()
+            raise Refused(
+                502, f"The provider answered with the status {response.status}, which ends no request."
+            )
         return response
 
     async def close(self) -> None:
