@@ -44,10 +44,10 @@ def test_that_a_pinned_entry_is_shortened_is_said(run: Run, shortened: str) -> N
 
 
 def test_what_undo_brings_back_above_the_room_is_said(run: Run, shortened: str) -> None:
-    told = run("undo", "run", "--window", "810").out.splitlines()[1]
+    told = run("undo", "run", "--window", "810").out.splitlines()[2]
     assert told.startswith("The next request cannot be sent so: 316 tokens, 310 fit ")
     assert run("redo", "run").code == 0
-    assert len(run("undo", "run").out.splitlines()) == 1
+    assert len(run("undo", "run").out.splitlines()) == 2
 
 
 def test_what_the_next_request_shortens_after_an_undo_is_said(run: Run, store: str) -> None:
@@ -450,3 +450,38 @@ def test_undo_right_after_a_message_came_back_hides_it_again(run: Run, shortened
     assert "the model sees" not in run("why", "run", "o1").out.splitlines()[0]
     assert run("undo", "run", "e2").code == 0
     assert "shortened by e1" in run("why", "run", "o1").out.splitlines()[0]
+
+
+def test_undo_says_in_one_sentence_what_is_taken_back(run: Run, store: str) -> None:
+    def halve(view: fanfold.View, budget: fanfold.Budget) -> list[fanfold.Elide]:
+        return [fanfold.Elide(f"{row.id}#0", "[cut]") for row in view.rows if row.tokens > 40]
+
+    with fanfold.open("talk", window=9_000, store=store, strategy=halve) as chat:
+        chat.say("Go.")
+        ids = [chat.add(replied(f"Point {number}: " + "the disk hums. " * 30)).id for number in range(5)]
+        chat.add(replied("Done."))
+        chat.compact(force=True)
+    run("fold", "talk", ids[0], ids[1], "Two points.")
+    run("note", "talk", "plan", "one")
+    run("note", "talk", "plan", "two")
+    run("pin", "talk", "two")
+    told = [run("undo", "talk").out.splitlines()[:2] for _ in range(5)]
+    assert [lines[1] for lines in told] == [
+        "The pin e9 is taken back: what it kept may be reduced again.",
+        "The note 'plan' (e8) is taken back: the one before it stands again.",
+        "The note 'plan' (e7) is taken back: it is no longer shown.",
+        "The fold e6 is taken back: 2 messages are in view again.",
+        "The reduction e1 to e5 (5 edits) is taken back: 5 messages are shown whole again.",
+    ]
+    assert told[-1][0].startswith("e14 to e18 undid 5 edits   ")
+    assert run("redo", "talk").out.splitlines()[1] == "e1 to e5 (5 edits) stand again."
+
+
+def test_undo_that_makes_a_request_too_long_says_how_to_hide_it_again(run: Run, shortened: str) -> None:
+    told = run("undo", "run", "--window", "810", "--store", shortened).out.splitlines()
+    assert told[1] == "The reduction e1 is taken back: 1 message is shown whole again."
+    assert told[2] == (
+        "The next request cannot be sent so: 316 tokens, 310 fit beside a reply of 500. "
+        f"To hide it again: fanfold redo run --store {shortened}"
+    )
+    assert len(told) == 3

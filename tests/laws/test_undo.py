@@ -196,6 +196,81 @@ def test_undo_takes_back_the_last_edit_that_stands_here() -> None:
         assert chat.undo()[0].edit == Undo("e1")
 
 
+def shortens(view: Any, budget: Any) -> list[Any]:
+    return [Elide(f"{row.id}#0", "[short]") for row in view.rows if len(row.messages[0].text) > 99]
+
+
+def talked(chat: fanfold.Session, replies: int) -> list[str]:
+    """Long replies that the model has seen; the ids of these."""
+    chat.say("Go.")
+    ids = [chat.add(replied(f"{number} " + "word " * 90)).id for number in range(replies)]
+    chat.add(replied("Done."))
+    return ids
+
+
+def edits_that_stand(chat: fanfold.Session) -> list[str]:
+    return [one.decision.id for one in chat.edits() if one.fate != "undone"]
+
+
+def test_undo_takes_back_all_that_one_reduction_hid_and_then_the_decision_before() -> None:
+    with fanfold.open("run", window=9_000, strategy=shortens) as chat:
+        note = chat.note("plan", "Look at it.")
+        talked(chat, 2)
+        before = chat.view().messages
+        outcome = chat.compact(force=True)
+        assert [one.id for one in outcome.decisions] == ["e2", "e3"]
+        short, pin = chat.view().messages, chat.pin("[short]")
+        assert chat.undo()[0].edit == Undo(pin.id)
+        assert {one.edit.edit for one in chat.undo()} == {"e2", "e3"}  # type: ignore[union-attr]
+        assert chat.view().messages == before
+        assert chat.undo()[0].edit == Undo(note.id)
+        for stands in (["e1"], ["e1", "e2", "e3"], ["e1", "e2", "e3", pin.id]):
+            chat.redo()
+            assert edits_that_stand(chat) == stands
+        assert chat.view().messages == short
+
+
+def test_undo_takes_back_what_still_stands_of_a_reduction() -> None:
+    with fanfold.open("run", window=9_000, strategy=shortens) as chat:
+        talked(chat, 2)
+        chat.compact(force=True)
+        chat.undo("e2")
+        assert [one.edit for one in chat.undo()] == [Undo("e1")]
+        with pytest.raises(NotFound, match="no edit to undo"):
+            chat.undo()
+
+
+def test_undo_after_a_fold_was_undone_by_name_takes_back_the_decision_before_it() -> None:
+    with fanfold.open("run", window=9_000, strategy=shortens) as chat:
+        ids = talked(chat, 4)
+        chat.compact(force=True)
+        fold = chat.fold(tuple(ids[:2]), "Two.")
+        chat.undo(fold.id)
+        assert [one.edit.edit for one in chat.undo()] == ["e4", "e3", "e2", "e1"]  # type: ignore[union-attr]
+
+
+def test_undo_brings_back_a_pin_that_was_just_let_go() -> None:
+    with fanfold.open("run", window=9_000) as chat:
+        chat.note("plan", "Never touch vendor/.")
+        chat.pin("Never touch vendor/.")
+        chat.unpin("Never touch vendor/.")
+        assert chat.pins() == {}
+        chat.undo()
+        assert list(chat.pins()) == ["e2"]
+        assert [one.edit for one in chat.undo()] == [Undo("e2")]
+
+
+def test_what_a_filter_made_of_an_output_is_undone_after_all_that_was_decided() -> None:
+    with fanfold.open("run", window=9_000, recall=False) as chat:
+        chat.say("Read it.")
+        pin = chat.pin("Read it.")
+        chat.add(replied(None, called("c1")))
+        chat.answer("c1", "a line of an output\n" * 3_000)
+        clip = next(one.decision for one in chat.edits() if one.decision.by == "pass")
+        assert chat.undo()[0].edit == Undo(pin.id)
+        assert chat.undo()[0].edit == Undo(clip.id)
+
+
 def test_a_repair_cannot_be_undone() -> None:
     with fanfold.open("run", window=4_000) as chat:
         chat.merge([said("Go."), replied(None, called("c1"))])

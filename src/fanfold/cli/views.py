@@ -87,14 +87,17 @@ def how_to_bring_back(chat: Session, found: Why) -> str:
 
 
 def command_on(chat: Session, name: str, verb: str) -> str:
-    """The command that undoes an edit or brings a message back, makes it again or releases it, in the same store."""
+    """The command that undoes an edit or brings a message back, makes it again or releases it, in the same store.
+
+    Without a name, it is about the last one.
+    """
     ctx = click.get_current_context(silent=True)
     given = [
         f" --{option} {quote(str(ctx.params[option]))}"
         for option in ("store", "tenant")
         if ctx is not None and ctx.get_parameter_source(option) == ParameterSource.COMMANDLINE
     ]
-    return f"fanfold {verb} {quote(chat.name)} {quote(name)}{''.join(given)}"
+    return f"fanfold {verb} {quote(chat.name)}{f' {quote(name)}' if name else ''}{''.join(given)}"
 
 
 def report_of(name: str, result: Fitted, *, rows: bool) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from fanfold.inspector.desk import Desk, Seat
 from fanfold.inspector.inquiry import Inquiry
 from fanfold.inspector.values import begin, brief_call, describe_message, find_words, kind_of
 from fanfold.outputs.grep import Patience, Pattern
-from fanfold.session.stored import left_behind
+from fanfold.session.stored import left_behind, undone_refs
 from fanfold.stores.search import Passage
 from fanfold.stores.search import search as search_tenant
 
@@ -44,9 +44,10 @@ def grep(seat: Seat, asked: Inquiry) -> list[dict[str, Any]]:
     chat, patience = seat.chat, Patience(10.0)
     places = [chat.output(ref)] if ref else [one for one in chat.outputs() if one.is_text]
     found: list[dict[str, Any]] = []
+    undone = undone_refs(chat)
     for place in places:
         hits = place.grep(pattern, limit=_HITS, ignore_case=ignore, width=400, timeout=patience)
-        found += [{"ref": place.ref, **hit._asdict()} for hit in hits]
+        found += [{"ref": place.ref, **hit._asdict(), "undone": undone.get(place.ref)} for hit in hits]
         if len(found) >= _HITS:
             break
     return found[:_HITS]

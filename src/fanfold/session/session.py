@@ -287,7 +287,7 @@ class Session(Verbs):
         return self._do(undo.fold, covers, shows, dry_run=dry_run)
 
     def undo(self, edit: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
-        """Take an edit back, by default the last one; of a message's id, bring that message back alone."""
+        """Take an edit back, by default all of the last decision; of a message's id, bring that message back alone."""
         return self._do(undo.undo, edit, through=through)
 
     def redo(self, edit: str | None = None) -> tuple[Decision, ...]:

@@ -28,16 +28,19 @@ _EDIT, _REF = re.compile(r"e\d{1,6}"), re.compile(r"o\d{1,6}")
 """How an edit is named, and how an output."""
 _RETURN = "bring back "
 """Why the undos were made that brought one message back; its id follows."""
+_UNPIN = "unpin"
+"""Why the undos were made that let go of a pin."""
 _CANDIDATES = 4
 """So many messages are named of those that a name may mean."""
 
 
 def undo(state: State, edit: str | None = None, *, through: bool = False) -> tuple[Decision, ...]:
-    """Take an edit back, by default the last one that stands; of a message's id, bring back that message alone.
+    """Take an edit back; of a message's id, bring back that message alone.
 
-    Without a name, right after a message was brought back, that is taken back as a whole. What comes back is exempt
-    from automatic edits. A repair is not in the way: it stands on what it repaired, and the next request repairs anew
-    what needs it.
+    Without a name, the last decision that stands is taken back as a whole: what a person did, or all that one
+    reduction hid. The next such undo goes one further. Right after a message was brought back, it is hidden again. What
+    comes back is exempt from automatic edits. A repair is not in the way: it stands on what it repaired, and the next
+    request repairs anew what needs it.
     """
     state.read_whole()
     entry = None if edit is None else message_named(state, edit)
@@ -46,26 +49,34 @@ def undo(state: State, edit: str | None = None, *, through: bool = False) -> tup
     returned = _last_return(state) if edit is None else ()
     if returned:
         return _undo_each(state, returned)
-    target = _last(state) if edit is None else _edit_named(state, edit)
+    chosen = _last(state) if edit is None else (_edit_named(state, edit),)
+    target = chosen[0]
     if isinstance(target.edit, Repair):
         raise BadEdit(f"{target.id} repairs what the provider would refuse; it cannot be undone.")
     if target.id in state.log.undone():
         raise BadEdit(f"{target.id} is undone already. To make it again, redo {target.id}.")
-    above = [] if isinstance(target.edit, Undo) else list(_above(state, target))
+    above = list(_on_top(state, chosen))
     if above and not through:
         names = ", ".join(decision.id for decision in above)
         raise Covered(
             f"{target.id} is covered by {names}. Undo that first, or say `through=True` to undo both."
         )
-    return _undo_each(state, (*reversed(above), target))
+    return _undo_each(state, (*reversed(above), *chosen))
 
 
 def _undo_each(
     state: State, chosen: Sequence[Decision], why: str = "undo", since: int = 0
 ) -> tuple[Decision, ...]:
-    """Undo these in their order, if that leaves no edit without whole rows."""
+    """Undo these in their order and as one decision, if that leaves no edit without whole rows."""
     _try(state, tuple(chosen), since)
-    return tuple(state.decide(Undo(decision.id), why=why) for decision in chosen)
+    log = state.log
+    undos = [
+        Decision(id=log.next_edit(number), at=log.head, edit=Undo(decision.id), by="person", why=why)
+        for number, decision in enumerate(chosen)
+    ]
+    if undos:
+        state.commit(undos)
+    return tuple(undos)
 
 
 def _last_return(state: State) -> tuple[Decision, ...]:
@@ -85,6 +96,13 @@ def _returned_with(log: Log, made: Decision) -> list[Decision]:
     at = decisions.index(made)
     before = takewhile(lambda one: one.why == made.why, reversed(decisions[:at]))
     return [*reversed(list(before)), *takewhile(lambda one: one.why == made.why, decisions[at:])]
+
+
+def _undone_with(log: Log, made: Decision) -> list[Decision]:
+    """The undos that were decided together with this one: for one message, or as one decision."""
+    records = (record.decisions for record in reversed(log.records) if isinstance(record, Edited))
+    found = next((decisions for decisions in records if made in decisions), (made,))
+    return _returned_with(log, made) or [one for one in found if isinstance(one.edit, Undo)]
 
 
 def message_named(state: State, name: str) -> str | None:
@@ -166,15 +184,37 @@ def _hide_others(state: State, id: str, hidden: Decision) -> Iterator[Decision]:
     yield state.log.decisions[made.id]
 
 
-def _last(state: State) -> Decision:
-    """The last edit; what a caller's filter keeps from models is undone only by its name."""
-    for decision in reversed(standing_edits(state)):
-        edit = decision.edit
-        if not isinstance(edit, Repair) and not (isinstance(edit, Elide) and edit.instead):
-            return decision
+def _last(state: State) -> tuple[Decision, ...]:
+    """The last decision of a person, or all of the last reduction that stands of it, the last edit first.
+
+    What filters made of outputs comes after all that. What a filter keeps from models is undone only by its name.
+    """
+    log, standing = state.log, {one.id: one for one in standing_edits(state)}
+    dead, filtered = log.undone(), list[Decision]()
+    for record in reversed(log.records):
+        made = record.decisions if isinstance(record, Edited) else ()
+        unpinned = [one for one in made if one.why == _UNPIN and one.id not in dead]
+        stand = unpinned or [standing[one.id] for one in made if one.id in standing]
+        stand = [one for one in stand if not isinstance(one.edit, Repair)]
+        filtered += (one for one in reversed(stand) if one.by == "pass")
+        if chosen := tuple(one for one in reversed(stand) if one.by != "pass"):
+            return chosen
+    shown = [one for one in filtered if not (isinstance(one.edit, Elide) and one.edit.instead)]
+    if shown:
+        return (shown[0],)
     raise NotFound(
         "There is no edit to undo: none stands on this path. Name an edit of another path to undo that."
     )
+
+
+def _on_top(state: State, chosen: Sequence[Decision]) -> Iterator[Decision]:
+    """The later edits that stand on some of these, and are none of them, outermost last."""
+    found = {one.id for one in chosen}
+    for target in chosen:
+        for decision in () if isinstance(target.edit, Undo) else _above(state, target):
+            if decision.id not in found:
+                found.add(decision.id)
+                yield decision
 
 
 def _above(state: State, target: Decision) -> Iterator[Decision]:
@@ -230,7 +270,7 @@ def _keep_pinned(log: Log, undone: tuple[Decision, ...], shadowed: Container[str
 
 
 def redo(state: State, edit: str | None = None) -> tuple[Decision, ...]:
-    """Bring an undone edit back; by default the one undone last.
+    """Bring an undone edit back; by default what was undone last, all of it.
 
     Where a message was brought back alone, what hides the others since then is undone: they are hidden as before. The
     first edit that was undone for it brings back the others, too.
@@ -250,7 +290,7 @@ def redo(state: State, edit: str | None = None) -> tuple[Decision, ...]:
     if target not in dead:
         raise BadEdit(f"{target} is not undone; there is nothing to redo.")
     undoing = [decision for decision, undone in undos if undone == target]
-    together = _returned_with(log, undoing[-1])
+    together = _undone_with(log, undoing[-1])
     others = together[1:] if together[:1] == undoing[-1:] else []
     standing = [one for one in reversed(others) if one.id not in dead]
     chosen = (*_instead(state, log.decisions[target], undoing[-1]), *standing, *undoing)
@@ -258,8 +298,8 @@ def redo(state: State, edit: str | None = None) -> tuple[Decision, ...]:
 
 
 def _first_for(log: Log, target: str) -> str:
-    """The edit that was undone first for the same message as this one; without such a message, itself."""
-    together = _returned_with(log, log.decisions[log.undone()[target]])
+    """The edit that was undone first together with this one, which may be itself."""
+    together = _undone_with(log, log.decisions[log.undone()[target]])
     first = together[0].edit if together else None
     return first.edit if isinstance(first, Undo) else target
 
@@ -462,7 +502,7 @@ def unpin(state: State, what: str) -> Decision:
     what, pins = str(what), list(state.log.pins())
     for id, edit in pins:
         if what in (id, edit.text) or (edit.entry and len(what) >= _FEWEST and edit.entry.startswith(what)):
-            undos = [state.decide(Undo(other), why="unpin") for other, pin in pins if pin == edit]
+            undos = [state.decide(Undo(other), why=_UNPIN) for other, pin in pins if pin == edit]
             return undos[0]
     raise NotFound(f"Nothing is pinned as {what[:60]!r}.")
 

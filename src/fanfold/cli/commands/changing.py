@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from logging import getLogger
 
@@ -14,15 +14,15 @@ from fanfold.cli.completing import edit_ids, returnable_ids, row_ids
 from fanfold.cli.saying import many, say
 from fanfold.cli.sessions import on_session
 from fanfold.cli.views import command_on, how_to_bring_back, within_terminal
-from fanfold.core.edit import Decision, Pin, Undo, covers_of
+from fanfold.core.edit import Decision, Note, Pin, Undo, covers_of
 from fanfold.core.errors import NotFound
 from fanfold.core.view import View
 from fanfold.session.look import summary_of
 from fanfold.session.preview import Preview
 from fanfold.session.stored import edit_meant, names_message
 
-_LOOKED_AT, _NAMED = 100, 2
-"""So many messages that came back are looked at, and so many are named that are still shortened."""
+_LOOKED_AT, _NAMED, _LISTED = 100, 2, 3
+"""So many messages that came back are looked at, so many are named that are still shortened, and so many edits."""
 
 
 @click.command
@@ -108,7 +108,8 @@ def _place(view: View, name: str) -> int:
 def undo(chat: fanfold.Session, what: str | None, through: bool, dry_run: bool, as_json: bool) -> None:
     """Take an edit back, or bring one message back.
 
-    WHAT is an edit (`e7`), the id of a message, or an output (`o4`); without it, the last edit. A message comes back
+    WHAT is an edit (`e7`), the id of a message, or an output (`o4`). Without it, the last decision is taken back as a
+    whole: what a person did, or all that one reduction hid; and the next time the one before that. A message comes back
     alone, whatever hides it: what was folded with it stays folded. Right after that, `undo` without a name hides it
     again. Automatic edits do not touch what comes back, until `release`.
 
@@ -118,7 +119,7 @@ def undo(chat: fanfold.Session, what: str | None, through: bool, dry_run: bool, 
     if dry_run:
         told = chat.preview("undo", what, through=through)
         tokens = f"{told.before:,} → {told.after:,} tokens"
-        names = ", ".join(one.edit.edit for one in told.decisions if isinstance(one.edit, Undo))
+        names = _names_of([one.edit.edit for one in told.decisions if isinstance(one.edit, Undo)])
         again = [covers_of(one.edit) for one in told.decisions if not isinstance(one.edit, Undo)]
         rest = (
             "The message would come back; what was hidden with it would stay hidden: "
@@ -126,7 +127,7 @@ def undo(chat: fanfold.Session, what: str | None, through: bool, dry_run: bool, 
             if again
             else _coming(chat, told)
         )
-        lines = (f"{names} would be undone: {tokens}.", rest, _ahead(told), "Nothing was changed.")
+        lines = (f"{names} would be undone: {tokens}.", rest, _ahead(chat, told), "Nothing was changed.")
         said = {"decisions": told.decisions, "before": told.before, "after": told.after, "dry_run": True}
         say(said, " ".join(filter(None, lines)), as_json)
         return
@@ -139,7 +140,7 @@ def undo(chat: fanfold.Session, what: str | None, through: bool, dry_run: bool, 
 @on_session
 @click.argument("edit", required=False, shell_complete=edit_ids)
 def redo(chat: fanfold.Session, edit: str | None, as_json: bool) -> None:
-    """Make an undone edit again; without a name, the last one.
+    """Make an undone edit again; without a name, all that was undone last.
 
     \b
     Example: fanfold redo run-42
@@ -232,16 +233,75 @@ def _change(
     decisions = make()
     after = chat.view().tokens
     names = "; ".join(f"{decision.id} {summary_of(decision.edit)}" for decision in decisions)
+    if len(decisions) > _LISTED and all(isinstance(one.edit, Undo) for one in decisions):
+        names = f"{decisions[0].id} to {decisions[-1].id} undid {len(decisions):,} edits"
     said = {"decisions": decisions, "before": before, "after": after}
     lines = (f"{names}   {before:,} → {after:,} tokens", remark(chat, decisions) if remark else "")
     say(said, "\n".join(filter(None, lines)), as_json)
 
 
 def _after_undo(before: View, chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
-    """What else there is to know: what other edits still hide or shorten, and what the next request does."""
+    """What came back, what other edits still hide or shorten, and what the next request does."""
     if again := _after_redo(before, chat, decisions):
         return again
-    return "\n".join(filter(None, (_still_short(chat, decisions), _ahead(chat.preview()))))
+    back = _say_taken_back(before, chat, decisions)
+    return "\n".join(filter(None, (back, _still_short(chat, decisions), _ahead(chat, chat.preview()))))
+
+
+def _say_taken_back(before: View, chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
+    """In one sentence: what was taken back, and what the model sees again."""
+    made = {one.decision.id: one.decision for one in chat.edits()}
+    undone = [
+        made[one.edit.edit] for one in decisions if isinstance(one.edit, Undo) and one.edit.edit in made
+    ]
+    if not undone:
+        return ""
+    first, seen = undone[0], "; ".join(_seen_again(before, chat.view())) or "what the model sees is the same"
+    match first.edit:
+        case Note(name=name) if len(undone) == 1:
+            left = any(row.kind == "note" and row.name == name for row in chat.view().rows)
+            seen = "the one before it stands again" if left else "it is no longer shown"
+            return f"The note {name!r} ({first.id}) is taken back: {seen}."
+        case Pin():
+            return f"The pin {first.id} is taken back: what it kept may be reduced again."
+    return f"{_kind_of(undone)} taken back: {seen}."
+
+
+def _kind_of(undone: Sequence[Decision]) -> str:
+    """What kind of decision it was, with its names and a verb."""
+    first, several, names = undone[0], len(undone) > 1, _names_of([one.id for one in reversed(undone)])
+    if any(one.by != first.by for one in undone):
+        return f"{names} are"
+    match first.by:
+        case "auto":
+            return f"The reduction {names} is"
+        case "pass":
+            return f"What the filter {first.why} left out ({names}) is"
+    return f"{names} are" if several else f"The {type(first.edit).__name__.lower()} {names} is"
+
+
+def _names_of(edits: Sequence[str]) -> str:
+    """Some edits by name; of many, the first and the last one."""
+    if len(edits) <= _LISTED:
+        return ", ".join(edits)
+    oldest, *_, newest = sorted(edits, key=lambda one: (len(one), one))
+    return f"{oldest} to {newest} ({len(edits):,} edits)"
+
+
+def _seen_again(before: View, now: View) -> Iterator[str]:
+    """How many messages came back, how many are whole again, and how many only longer."""
+    were = {row.id: row for row in before.rows}
+    entries = [row for row in now.rows if row.kind == "entry"]
+    came = sum(row.id not in were for row in entries)
+    longer = [row for row in entries if row.id in were and row.tokens > were[row.id].tokens]
+    whole = sum(row.was is None for row in longer)
+    for number, state in (
+        (came, "in view again"),
+        (whole, "shown whole again"),
+        (len(longer) - whole, "shown longer again"),
+    ):
+        if number:
+            yield f"{many(number, 'message')} {'is' if number == 1 else 'are'} {state}"
 
 
 def _after_return(what: str | None, chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
@@ -251,7 +311,9 @@ def _after_return(what: str | None, chat: fanfold.Session, decisions: Sequence[D
     held = f"Automatic edits leave it alone until: {command_on(chat, str(what), 'release')}"
     first = next(one.edit.edit for one in decisions if isinstance(one.edit, Undo))
     back = f"To hide it again: {command_on(chat, first, 'redo')}"
-    return "\n".join(filter(None, (f"The message is back{rest}.", held, _ahead(chat.preview()), back)))
+    ahead = _ahead(chat, chat.preview())
+    lines = (f"The message is back{rest}.", held, ahead, "" if "To hide it again" in ahead else back)
+    return "\n".join(filter(None, lines))
 
 
 def _say_again(chat: fanfold.Session, decisions: Sequence[Decision], stands: str = "stands") -> str:
@@ -261,7 +323,8 @@ def _say_again(chat: fanfold.Session, decisions: Sequence[Decision], stands: str
     dead = {one.decision.id for one in chat.edits() if one.fate == "undone"}
     again = [id for id, undone in meant.items() if id != undone and (id in dead) == (stands != "stands")]
     verb = stands if stands != "stands" else "stands" if len(again) == 1 else "stand"
-    return f"{' and '.join(again)} {verb} again." if again else ""
+    names = " and ".join(again) if len(again) < _LISTED else _names_of(again)
+    return f"{names} {verb} again." if again else ""
 
 
 def _say_hidden(before: View, now: View) -> str:
@@ -304,10 +367,14 @@ def _still_short(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
     return f"{len(left):,} of these {len(entries):,} messages {were}. {back}"
 
 
-def _ahead(told: Preview) -> str:
+def _ahead(chat: fanfold.Session, told: Preview) -> str:
     """What the next request does if the view is now too large for it."""
     if told.problem:
-        return f"The next request cannot be sent so: {told.problem}"
+        size, colon, _ = told.problem.partition(": ")
+        known = (
+            f"{size}. To hide it again: {command_on(chat, '', 'redo')}" if colon and " fit" in size else ""
+        )
+        return f"The next request cannot be sent so: {known or told.problem}"
     if not told.due or (told.reduced is not None and told.reduced >= told.after):
         return ""  # nothing more can be reduced, and it fits
     to = f" to about {told.reduced:,} tokens" if told.reduced is not None else ""

@@ -32,6 +32,7 @@ function Hits({ hits }) {
   if (hits.error) return html`<p class="alarm" role="alert">${hits.error}</p>`;
   return html`<p class="remark" role="status">${hits.length ? many(hits.length, "line") + " found" : "No line was found."}</p>
     ${hits.slice(0, 100).map((hit) => html`<div class="line"><b>${hit.ref}:${number(hit.line)}</b>
+      ${hit.undone ? html`<small>${hit.undone}, undone</small>` : null}
       <span>${plain(hit.text).slice(0, 300)}</span></div>`)}`;
 }
 
