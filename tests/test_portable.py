@@ -9,24 +9,67 @@ from collections.abc import Iterator
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
+import mypy
 import pytest
 
 import fanfold
 
 SOURCE = Path(__file__).parent.parent / "src" / "fanfold"
-ONLY_POSIX = {
-    "os.fork", "os.forkpty", "os.getuid", "os.geteuid", "os.getgid", "os.setsid", "os.killpg", "os.getpgid", "os.chown",
-    "os.fchmod", "os.fchown", "os.mkfifo", "os.wait", "os.nice", "os.uname", "os.sched_getaffinity", "os.sync",
-    "os.O_DIRECTORY", "os.O_NOFOLLOW", "os.O_CLOEXEC", "os.O_NONBLOCK", "os.pread", "os.pwrite", "os.statvfs",
-    "signal.SIGHUP", "signal.SIGKILL", "signal.SIGUSR1", "signal.SIGUSR2", "signal.SIGALRM", "signal.alarm",
-    "signal.pthread_sigmask", "time.tzset", "socket.AF_UNIX", "socket.SO_REUSEPORT",
-}  # fmt: skip
-ONLY_POSIX_MODULES = {"fcntl", "pwd", "grp", "resource", "termios", "tty", "pty", "syslog", "posix", "uvloop"}
+STUBS = Path(mypy.__file__).parent / "typeshed" / "stdlib"
+"""Python's own modules, as mypy knows them: which names they have on which system."""
+MODULES = ("os", "os/path", "signal", "time", "socket", "_socket", "select", "asyncio", "shutil", "sys", "stat",
+           "errno", "multiprocessing", "subprocess", "threading", "locale", "getpass", "mmap", "tempfile", "ctypes")  # fmt: skip
+ONLY_POSIX_MODULES = {"uvloop"} | {
+    path.stem
+    for path in STUBS.glob("*.pyi")
+    if re.search(r"^if sys\.platform != .win32.:\n", path.read_text(encoding="utf-8"), re.M)
+    and not re.search(r"^(?:def |class |\w+:)", path.read_text(encoding="utf-8"), re.M)
+}
 ONLY_POSIX_METHODS = {"add_signal_handler", "remove_signal_handler"}
 GUARDS = ("hasattr", "platform", "os.name", "find_spec")
 BINARY = 0x8000
 """What `os.O_BINARY` is on Windows."""
 RESERVED = {"CON", "PRN", "AUX", "NUL", *(f"{name}{n}" for name in ("COM", "LPT") for n in range(1, 10))}
+
+
+def holds(test: ast.expr, system: str) -> bool:
+    """Whether a condition of a stub holds on a system; any that does not ask for it does."""
+    match test:
+        case ast.Compare(
+            left=ast.Attribute(attr="platform"), ops=[op], comparators=[ast.Constant(value=name)]
+        ):
+            return (system == name) == isinstance(op, ast.Eq)
+        case ast.BoolOp(op=ast.And(), values=parts):
+            return all(holds(part, system) for part in parts)
+        case ast.BoolOp(values=parts):
+            return any(holds(part, system) for part in parts)
+    return True
+
+
+def names(body: list[ast.stmt], system: str) -> Iterator[str]:
+    """The names that a stub defines for a system."""
+    for one in body:
+        match one:
+            case ast.If():
+                yield from names(one.body if holds(one.test, system) else one.orelse, system)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                yield one.name
+            case ast.AnnAssign(target=ast.Name(id=name)) | ast.Assign(targets=[ast.Name(id=name)]):
+                yield name
+            case ast.ImportFrom():
+                yield from (alias.asname or alias.name for alias in one.names)
+
+
+def only_some_have(module: str) -> set[str]:
+    """What a module has on Linux, and on Windows or macOS has not."""
+    stub = next(path for path in (STUBS / f"{module}.pyi", STUBS / module / "__init__.pyi") if path.exists())
+    body = ast.parse(stub.read_text(encoding="utf-8")).body
+    here, there = set(names(body, "linux")), set(names(body, "win32")) & set(names(body, "darwin"))
+    called = module.strip("_").replace("/", ".")
+    return {f"{called}.{name}" for name in here - there}
+
+
+ONLY_POSIX = set[str]().union(*map(only_some_have, MODULES))
 
 
 def files() -> list[Path]:
@@ -48,12 +91,15 @@ def unguarded(tree: ast.AST) -> Iterator[str]:
             yield f"{tree.lineno}: import {named}"
         case ast.ImportFrom(module=module) if module in ONLY_POSIX_MODULES:
             yield f"{tree.lineno}: from {module}"
+        case ast.ImportFrom(module=module):
+            named = {f"{module}.{alias.name}" for alias in tree.names} & ONLY_POSIX
+            yield from (f"{tree.lineno}: {name}" for name in sorted(named))
     for child in ast.iter_child_nodes(tree):
         yield from unguarded(child)
 
 
 NAMED = re.compile(
-    rf"\b(?:{'|'.join(map(re.escape, ONLY_POSIX | ONLY_POSIX_METHODS | ONLY_POSIX_MODULES))})\b"
+    rf"\b(?:{'|'.join(one.rpartition('.')[2] for one in ONLY_POSIX | ONLY_POSIX_METHODS | ONLY_POSIX_MODULES)})\b"
 )
 
 
@@ -74,7 +120,22 @@ def test_nothing_that_only_posix_has_is_called_unasked():
 
 def test_that_rule_finds_what_it_is_for():
     wrong = "import fcntl\nos.fork()\nif hasattr(signal, 'SIGHUP'):\n    signal.SIGHUP\nloop.add_signal_handler(1, f)"
-    assert [one.partition(":")[0] for one in unguarded(ast.parse(wrong))] == ["1", "2", "5"]
+    wrong += "\nfrom os import getuid, path\nos.sched_getaffinity(0)"
+    assert [one.partition(":")[0] for one in unguarded(ast.parse(wrong))] == ["1", "2", "5", "6", "7"]
+
+
+def test_that_rule_knows_what_other_systems_lack():
+    known = {"os.fork", "os.sched_getaffinity", "os.O_DIRECTORY", "signal.SIGKILL", "signal.SIG_BLOCK", "time.tzset",
+             "socket.AF_UNIX", "socket.SO_REUSEPORT", "select.epoll"}  # fmt: skip
+    assert known <= ONLY_POSIX
+    assert {"fcntl", "pwd", "grp", "resource", "termios", "pty", "syslog"} <= ONLY_POSIX_MODULES
+    assert not ONLY_POSIX & {"os.open", "os.path.join", "signal.SIGINT", "signal.SIGTERM", "socket.AF_INET"}
+
+
+def test_that_rule_reads_every_folder():
+    assert {path.relative_to(SOURCE).parts[0] for path in files() if path.parent != SOURCE} == {
+        path.name for path in SOURCE.iterdir() if path.is_dir() and any(path.glob("*.py"))
+    }
 
 
 def without_encoding(text: str) -> Iterator[str]:
