@@ -18,12 +18,13 @@ SOURCE = Path(__file__).parent.parent / "src" / "fanfold"
 STUBS = Path(mypy.__file__).parent / "typeshed" / "stdlib"
 """Python's own modules, as mypy knows them: which names they have on which system."""
 MODULES = ("os", "os/path", "signal", "time", "socket", "_socket", "select", "asyncio", "shutil", "sys", "stat",
-           "errno", "multiprocessing", "subprocess", "threading", "locale", "getpass", "mmap", "tempfile", "ctypes")  # fmt: skip
+           "errno", "multiprocessing", "subprocess", "threading", "locale", "getpass", "mmap", "tempfile",
+           "ctypes")  # fmt: skip
 ONLY_POSIX_MODULES = {"uvloop"} | {
     path.stem
     for path in STUBS.glob("*.pyi")
     if re.search(r"^if sys\.platform != .win32.:\n", path.read_text(encoding="utf-8"), re.M)
-    and not re.search(r"^(?:def |class |\w+:)", path.read_text(encoding="utf-8"), re.M)
+    and not re.search(r"^(?:def |class |[a-z]\w*:)", path.read_text(encoding="utf-8"), re.M)
 }
 ONLY_POSIX_METHODS = {"add_signal_handler", "remove_signal_handler"}
 GUARDS = ("hasattr", "platform", "os.name", "find_spec")
