@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 import fanfold
 from fanfold import BadSetting, Budget, UnknownModel, models, presets
+from fanfold.config import settings
 from fanfold.config.settings_file import find_model
 from fanfold.core.plan import name_of
 
@@ -84,6 +86,8 @@ def test_a_wrong_model_is_named(text: str, said: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ('window = "8k"', r"line 1: window is a setting of the budget: write it below a line \[budget\]\."),
+        ('labels = {client = "me"}', r"line 1: labels can only be given in code: fanfold\.open\(…, labels=…\)\."),
         ('stratgy = "drop_oldest"', "line 1: There is no setting 'stratgy'. Did you mean 'strategy'"),
         ('\nstrategy = "drop_oldst"', "line 2: There is no strategy 'drop_oldst'. Did you mean 'drop_oldest'"),
         ('strategy = ["elide", "windw"]', "line 1: There is no strategy 'windw'"),
@@ -324,3 +328,8 @@ def test_a_wrong_plain_setting_is_named_with_its_line() -> None:
         fanfold.BadSetting, match=r"fanfold.toml, line 2: on_moved is one of raise, reapply, branch"
     ):
         opened()
+
+
+def test_every_option_stands_in_the_file_or_is_said_to_stand_in_code_only() -> None:
+    options = set(inspect.signature(fanfold.open).parameters) - {"name"}
+    assert options == {*settings.CHOICES, *settings.IN_CODE, "window", "budget"}

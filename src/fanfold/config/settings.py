@@ -29,6 +29,8 @@ PLAIN = ("store", "tenant", "summarizer", "summarizer_window", "volatile", "on_m
 CHOICES = ("preset", "strategy", "filters", "meter", "model", "dialect", "profile", "recall", "defer", *PLAIN)
 FIGURES = ("window", "reserve", "trigger", "target", "gain", "max_bytes")
 TABLES = ("budget", "profiles", "models", "serve")
+IN_CODE = ("system", "tools", "labels", "fallback", "hooks", "on_edit", "clock")
+"""What only code can say: what a conversation is about, and functions."""
 _SWITCH = {"true": True, "false": False}
 Wrong = Callable[..., BadSetting]
 """Makes the error for a mistake: from a message, and the keys that lead to it."""
@@ -61,13 +63,22 @@ def _file_options(file: File) -> Options:
         if name in CHOICES:
             said[name] = _value(file.wrong, key, name, value)
         elif key not in TABLES:
-            raise file.wrong(str(unknown("setting", key, (*CHOICES, *TABLES))), key)
+            raise file.wrong(_misplaced(key), key)
     figures = {key: _figure(file.wrong, key, value) for key, value in file.table("budget").items()}
     profiles = {key: _percent(file.wrong, key, value) for key, value in file.table("profiles").items()}
     window = figures.pop("window", None)
     return Options(
         **said, said=frozenset(said), window=window, figures=figures, profiles=profiles, wrong=file.wrong
     )
+
+
+def _misplaced(key: str) -> str:
+    """Why a key cannot stand where it stands in a file, and where it belongs."""
+    if key in FIGURES:
+        return f"{key} is a setting of the budget: write it below a line [budget]."
+    if key in IN_CODE:
+        return f"{key} can only be given in code: fanfold.open(…, {key}=…)."
+    return str(unknown("setting", key, (*CHOICES, *TABLES)))
 
 
 def _environment_options() -> Options:
