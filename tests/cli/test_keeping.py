@@ -106,6 +106,7 @@ def test_models_are_listed_by_name_or_its_beginning(run: Run) -> None:
         json.loads(run("models", "claude-sonnet-4-5-20250929", "--json").out)[0]["name"]
         == "claude-sonnet-4-5"
     )
+    assert run("models", "DeepSeek-V3.1").out.splitlines()[1].split()[-3:] == ["–", "–", "–"]
     ran = run("models", "gtp-4o")
     assert ran.code == 2
     assert "gpt-4o" in ran.err

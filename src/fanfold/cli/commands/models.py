@@ -49,6 +49,6 @@ def _row(model: table.Model) -> tuple[str, ...]:
     limits = (model.window, model.max_input, model.max_output)
     return (
         model.name,
-        *("" if limit is None else f"{limit:,}" for limit in limits),
-        *("" if price is None else f"{price:g}" for price in figures),
+        *("–" if limit is None else f"{limit:,}" for limit in limits),
+        *("–" if price is None else f"{price:g}" for price in figures),
     )
