@@ -132,3 +132,13 @@ def test_the_page_of_integrations_has_the_figures_that_were_measured_last() -> N
     assert rows - shown == set()
     compared = page("docs/integrations.md").partition("## Compared with their own managers")[2]
     assert {line for line in compared.splitlines() if line.startswith("| ")} - rows == set()
+
+
+def test_the_readme_says_of_the_prompt_cache_what_the_demo_shows() -> None:
+    assert "nine tenths of all tokens come from the cache; with a plain sliding window, a fifth" in " ".join(
+        page("README.md").split()
+    )
+    _, sliding, ours = (
+        int(share) for share in re.findall(r">(?:&#160;|\s)*(\d+)%<", page("docs/assets/demo.svg"))
+    )
+    assert (round(ours, -1), round(sliding, -1)) == (90, 20)

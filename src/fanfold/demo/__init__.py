@@ -45,7 +45,8 @@ def main_gateway(*, fast: bool = False, steps: int = STEPS) -> int:
     started = time.perf_counter()
     picture, drawn = Picture(screen.width), list[Any]()
     with ExitStack() as stack:
-        show = _live(stack, screen) if not fast and screen.is_terminal else drawn.append
+        live = not fast and screen.is_terminal
+        show = _live(stack, screen) if live else _begun(stack, steps, drawn)
         _, promises = play(steps, lambda moment: show(picture.draw(moment)))
     if drawn:
         screen.print(drawn[-1])
@@ -87,7 +88,7 @@ def _play(folder: Path, steps: int, screen: Any, *, live: bool) -> bool:
     picture = Picture(screen.width)
     drawn: list[Any] = []
     with open_session(folder) as chat, ExitStack() as stack:
-        show = _live(stack, screen) if live else drawn.append
+        show = _live(stack, screen) if live else _begun(stack, steps, drawn)
         played = play(chat, steps, lambda frame: show(picture.draw(frame)))
         stack.close()
         if not live and drawn:
@@ -104,3 +105,11 @@ def _live(stack: ExitStack, screen: Any) -> Any:
     from rich.live import Live
 
     return stack.enter_context(Live(console=screen, refresh_per_second=20, transient=False)).update
+
+
+def _begun(stack: ExitStack, steps: int, drawn: list[Any]) -> Any:
+    """Keep what is drawn for the end; on a terminal, a line says until then that the agent is at work."""
+    from rich.console import Console
+
+    stack.enter_context(Console(stderr=True).status(f"an agent works for {steps:,} steps …"))
+    return drawn.append
