@@ -18,7 +18,8 @@ def answer(request: Received) -> Turn:
         (len(request.body[name]) for name in ("messages", "contents", "input") if name in request.body), 0
     )
     said = len(json.dumps(request.body))
-    return Turn(f"This is request {request.number + 1}, with {sent:,} messages in {said:,} characters.")
+    messages = "1 message" if sent == 1 else f"{sent:,} messages"
+    return Turn(f"This is request {request.number + 1}, with {messages} in {said:,} characters.")
 
 
 def main() -> None:
