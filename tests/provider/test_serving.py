@@ -37,6 +37,6 @@ def test_it_says_where_it_listens_and_answers_until_it_is_stopped() -> None:
         )
         with urllib.request.urlopen(asked, timeout=60) as answer:
             told = json.load(answer)["choices"][0]["message"]["content"]
-        assert told.startswith("This is request 1, with 1 messages")
+        assert told.startswith("This is request 1, with 1 message ")
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
