@@ -49,6 +49,26 @@ def test_a_request_says_what_it_was_billed_and_why_the_cached_beginning_ended() 
         sight.get_by_text("It was the first request.").wait_for()
 
 
+LISTENS_LATE = """
+const add = window.addEventListener;
+window.addEventListener = function (type, ...rest) {
+  if (type === "hashchange") history.replaceState(null, "", "#/s/run/request/0");
+  return add.call(this, type, ...rest);
+};
+"""
+"""The address changes after the page has read it, and before it hears of such changes."""
+
+
+def test_an_address_that_changed_before_the_page_listened_is_gone_to() -> None:
+    store = Memory()
+    broken(store)
+    with looking(store, "s/run/request/2") as (_, seen):
+        seen.page.get_by_role("heading", name="Request 2").wait_for()
+        seen.page.add_init_script(LISTENS_LATE)
+        seen.page.reload()
+        seen.page.get_by_text("It was the first request.").wait_for(timeout=10_000)
+
+
 def test_a_request_says_what_differs_from_the_one_before() -> None:
     store = Memory()
     chat = broken(store)

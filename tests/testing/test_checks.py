@@ -276,10 +276,35 @@ def test_without_hypothesis_the_generators_name_the_extra(monkeypatch: pytest.Mo
         __import__("fanfold.testing.generators")
 
 
-def test_a_strategy_that_never_does_anything_keeps_its_promises_and_is_told() -> None:
-    assert check_strategy(lambda view, budget: []).endswith(
-        "changed none of 5 conversations; their outputs are words such as 'parse error cache'."
+def test_a_strategy_that_never_does_anything_is_not_said_to_keep_promises() -> None:
+    def nothing(view: View, budget: Budget) -> list[Drop]:
+        return []
+
+    told = check_strategy(nothing)
+    assert told.startswith(
+        "nothing never did anything: it changed none of 5 conversations, "
+        "whose outputs are words such as 'parse error cache'."
     )
+    assert (
+        "did nothing at any of the 8 times that the view was over its trigger: digest_oldest had to" in told
+    )
+    assert "keeps every promise" not in told
+
+
+def test_how_often_a_strategy_left_the_work_to_something_else_is_told() -> None:
+    def once(view: View, budget: Budget) -> list[Fold]:
+        if any(row.kind == "fold" for row in view.rows):
+            return []
+        first = [row for row in view.rows if row.is_request][:1]
+        old = view.oldest(leaving=budget.room // 3, but=first)
+        return [Fold(old.covers, "What was said before.")] if len(old.rows) > 1 else []
+
+    told = check_strategy(once)
+    assert "In a conversation that grew, it reduced only 1 of the " in told
+    assert "digest_oldest had to reduce in its place " in told
+
+
+def test_a_strategy_that_goes_on_working_is_praised_without_a_but() -> None:
     assert (
         check_strategy(drop_oldest()) == "drop_oldest keeps every promise: it shortened 3 of 5 conversations "
         "(several turns, one long run of tools, words only), and left the others alone."

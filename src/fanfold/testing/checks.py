@@ -51,15 +51,15 @@ def check_strategy(
 ) -> str:
     """Let a strategy reduce conversations of several shapes, and see that it keeps every promise.
 
-    A strategy that never does anything breaks none, so a sentence says what it did. `keep_first=False` is for one that
-    may drop the user's first request. It may be given by name.
+    A strategy that never does anything breaks none, so the sentence says what it did, and how often something else had
+    to reduce in its place. `keep_first=False` is for one that may drop the user's first request. A name will do, too.
     """
     (tried,) = value_of("strategy", (strategy,))
     logger, made, larger = getLogger("fanfold"), list[str](), list[str]()
     disabled, logger.disabled = logger.disabled, True  # what it warns of is said in the error
     try:
         _try_shapes(tried, summarizer, window, made, larger, keep_first)
-        _try_growing(tried, summarizer, window)
+        grown = _try_growing(tried, summarizer, window)
     finally:
         logger.disabled = disabled
     sure(
@@ -67,12 +67,33 @@ def check_strategy(
         f"{name_of(tried)} never makes the view smaller: all its edits were refused, the first because "
         f"{''.join(larger[:1])}. What an edit shows has to be shorter than what it covers.",
     )
+    left = _say_left(name_of(tried), grown)
+    if not made and left:
+        none = f"{name_of(tried)} never did anything: it changed none of {len(_SHAPES)} conversations"
+        return f"{none}, whose outputs are words such as {_EXAMPLE!r}. So it broke no promise, and kept none. {left}"
     if not made:
-        none = f"{name_of(tried)} keeps every promise, but changed none of {len(_SHAPES)} conversations"
-        return f"{none}; their outputs are words such as {_EXAMPLE!r}."
+        return f"{name_of(tried)} keeps every promise, but changed none of {len(_SHAPES)} conversations at first sight."
     named = ", ".join(dict.fromkeys(made))
     done = f"it shortened {len(set(made))} of {len(_SHAPES)} conversations ({named})"
-    return f"{name_of(tried)} keeps every promise: {done}, and left the others alone."
+    told = f"{name_of(tried)} keeps every promise: {done}, and left the others alone."
+    return " ".join(filter(None, (told, left)))
+
+
+def _say_left(name: str, grown: Sequence[Outcome]) -> str:
+    """How often a conversation that grew was too long, and something else had to reduce it; nothing where none had."""
+    others = [one.strategy for one in grown if one.strategy not in (name, None)]
+    if not others:
+        return ""
+    own, asked = sum(one.strategy == name for one in grown), f"{len(grown):,} times"
+    did = f"it reduced only {own:,} of the {asked}" if own else f"it did nothing at any of the {asked}"
+    steps = f"{len(others):,} times" if len(others) > 1 else "once"
+    why = " What its edits left comes back in `view.offered`, as rows of the kinds 'drop' and 'fold'." * bool(
+        own
+    )
+    return (
+        f"In a conversation that grew, {did} that the view was over its trigger: "
+        f"{' and '.join(dict.fromkeys(map(str, others)))} had to reduce in its place {steps}.{why}"
+    )
 
 
 def _try_shapes(
@@ -94,7 +115,7 @@ def _try_shapes(
         )
 
 
-def _try_growing(strategy: Strategy, summarizer: Asker | None, window: int) -> None:
+def _try_growing(strategy: Strategy, summarizer: Asker | None, window: int) -> list[Outcome]:
     """Let a conversation grow until it was reduced several times, and see that the strategy still finds what to do."""
     told, store = list[Outcome](), Memory()
     asked = summarizer or FakeModel()
@@ -124,6 +145,7 @@ def _try_growing(strategy: Strategy, summarizer: Asker | None, window: int) -> N
             f"{refused}. {outcome.strategy or 'Nothing'} did it instead. What earlier edits left comes back in "
             "`view.offered`, as rows of the kinds 'drop' and 'fold': cover them together with more, or leave them out.",
         )
+    return told
 
 
 def _reduce(

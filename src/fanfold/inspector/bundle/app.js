@@ -86,6 +86,7 @@ function Page() {
       return now;
     });
     window.addEventListener("hashchange", moved);
+    moved(); // the address may have changed since it was read first, when nobody listened yet
     ENTERED.then(() => ask("about", { tenant: "" })).then((told) => {
       const known = told.tenants.includes(place.tenant);
       place.several = told.tenants.length > 1;

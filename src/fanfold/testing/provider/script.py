@@ -1,8 +1,9 @@
 """What the scripted model says, in no provider's dialect, and how a provider can let its caller down."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Stop = Literal["end", "calls", "length", "refusal", "pause"]
 
@@ -61,6 +62,56 @@ class Close:
 
 
 Failure = Refuse | Cut | Slow | Gibberish | Close
+
+_FIELDS = ("text", "calls", "thinking", "hidden", "stop")
+_FAILURES = {"rate_limit": 429, "server_error": 500, "overloaded": 529}
+
+
+def read_script(text: str) -> list[Turn | Failure]:
+    """A script as a file has it: a JSON list, an item for each request; ValueError says which is wrong.
+
+    An item is the text of a reply; or an object with the fields of a `Turn`, its calls as objects with `name` and
+    `args`; or `{"fail": …}` with `rate_limit`, `server_error`, `overloaded`, `garbage` or `close`.
+    """
+    steps = json.loads(text)
+    if not isinstance(steps, list):
+        raise ValueError('a script is a list of replies, such as ["Hello.", {"fail": "rate_limit"}]')
+    return [_step(step, number) for number, step in enumerate(steps, 1)]
+
+
+def _step(step: Any, number: int) -> Turn | Failure:
+    match step:
+        case str(text):
+            return Turn(text)
+        case {"fail": str(kind), **rest} if not rest and kind in (*_FAILURES, "garbage", "close"):
+            return (
+                Refuse(_FAILURES[kind]) if kind in _FAILURES else Close() if kind == "close" else Gibberish()
+            )
+        case {"fail": kind}:
+            known = ", ".join((*_FAILURES, "garbage", "close"))
+            raise ValueError(f"step {number} fails as {kind!r}, alone; it can be one of {known}")
+        case dict(fields) if fields.keys() <= set(_FIELDS):
+            return _turn(fields, number)
+    raise ValueError(f"step {number} is a text, or an object with some of {', '.join(_FIELDS)}, or with fail")
+
+
+def _turn(fields: dict[str, Any], number: int) -> Turn:
+    calls = fields.get("calls", [])
+    right = isinstance(calls, list) and all(map(_is_call, calls))
+    if not right:
+        raise ValueError(f'step {number} has calls that are no list of {{"name": …, "args": {{…}}}}')
+    texts = {name: fields[name] for name in ("text", "thinking", "hidden", "stop") if name in fields}
+    wrong = next((name for name, value in texts.items() if not isinstance(value, str)), None)
+    wrong = wrong or ("stop" if fields.get("stop", "end") not in get_args(Stop) else None)
+    if wrong is not None:
+        kind = f"one of {', '.join(get_args(Stop))}" if wrong == "stop" else "a text"
+        raise ValueError(f"step {number}: {wrong} is {kind}, not {fields[wrong]!r}")
+    return Turn(calls=[(call["name"], call.get("args", {})) for call in calls], **texts)
+
+
+def _is_call(call: Any) -> bool:
+    known = isinstance(call, dict) and call.keys() <= {"name", "args"}
+    return known and isinstance(call.get("name"), str) and isinstance(call.get("args", {}), dict)
 
 
 class Fail:
