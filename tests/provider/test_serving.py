@@ -55,7 +55,7 @@ def test_it_plays_a_script_and_then_sentences(tmp_path: Path) -> None:
         with pytest.raises(urllib.error.HTTPError, match="503"):
             reply()
         assert reply()["content"] == "Done."
-        assert reply()["content"].startswith("This is request 4")
+        assert reply()["content"].startswith("This is request 3")
 
 
 @pytest.mark.parametrize(
