@@ -151,3 +151,15 @@ def test_a_journal_that_is_a_device_is_written_and_left_as_it_is():
     journal.write(Exchanged(session="run"))
     journal.close()
     assert os.stat(os.devnull).st_mode == before
+
+
+def test_a_file_that_became_too_long_is_the_old_one_from_then_on(tmp_path):
+    path = tmp_path / "lines.jsonl"
+    path.touch()
+    os.truncate(path, (64 << 20) + 1)
+    for session in ("one", "two"):
+        journal = Journal(path)
+        journal.write(Exchanged(session=session))
+        journal.close()
+    assert path.with_suffix(".old.jsonl").stat().st_size == (64 << 20) + 1
+    assert [json.loads(line)["session"] for line in path.read_text().splitlines()] == ["one", "two"]

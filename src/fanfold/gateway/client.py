@@ -35,6 +35,8 @@ class Client:
         self._watching: TimerHandle | Task[None] | None = None
         self._tail = b"\n\n"
         self._last = monotonic()
+        self._ended = False
+        """Whether the end was told with the last piece."""
         self.began = 0.0
         """When the first byte was told, by the clock."""
 
@@ -47,17 +49,19 @@ class Client:
             self._listen_for_silence()
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
-    async def write(self, piece: bytes) -> None:
-        """Pass a piece of the body on."""
+    async def write(self, piece: bytes, *, last: bool = False) -> None:
+        """Pass a piece of the body on; with the `last` one the end is told, too."""
         if not piece:
             return
+        self._ended = last
         self._last = monotonic()
         self._tail = piece[-4:] if len(piece) >= 4 else (self._tail + piece)[-4:]
-        await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+        await self._send({"type": "http.response.body", "body": piece, "more_body": not last})
 
     async def end(self) -> None:
         """That was all."""
-        await self._send({"type": "http.response.body", "body": b""})
+        if not self._ended:
+            await self._send({"type": "http.response.body", "body": b""})
 
     async def tell(self, status: int, body: bytes, headers: Headers) -> None:
         """Tell everything at once."""

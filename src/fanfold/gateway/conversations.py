@@ -78,6 +78,8 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     holder: Holder
+    lease: Lease
+    """The right to use the session for recording what is answered."""
     asked: HttpRequest
     sent: SentRequest
     body: bytes | None
@@ -344,6 +346,7 @@ class Conversations:
         managed = Managed(
             name=course.name,
             holder=course.holder,
+            lease=course.lease,
             asked=course.asked,
             sent=sent,
             body=None,
@@ -360,14 +363,13 @@ class Conversations:
         holder, asked = managed.holder, managed.asked
         if managed.body is not None or managed.hidden or _defers(holder, asked):
             return None
-        lease = self._lease(managed.name, holder, asked).as_it_is()
-        with lease as chat:
+        with managed.lease as chat:
             mark, bodies = last_history(chat)
         course = Course(
             place=place,
             name=managed.name,
             holder=holder,
-            lease=lease,
+            lease=managed.lease,
             mark=mark,
             asked=asked,
             before=frozenset(),
@@ -422,6 +424,7 @@ class Conversations:
         return Managed(
             name=name,
             holder=holder,
+            lease=self._lease(name, holder, request).as_it_is(),
             asked=request,
             sent=sent,
             body=body,
@@ -467,8 +470,7 @@ class Conversations:
 
     def hear(self, managed: Managed, events: Iterable[Any]) -> Reply | None:
         """Record what was answered in a stream; one that broke off is recorded as cut."""
-        lease = self._lease(managed.name, managed.holder, managed.asked).as_it_is()
-        with lease as chat:
+        with managed.lease as chat:
             reply = hear(chat, events, managed.sent)
             head = chat.head
         if reply is not None and reply.stop == "cut":
@@ -486,7 +488,7 @@ class Conversations:
 
     def receive(self, managed: Managed, body: Any) -> Reply:
         """Record what was answered as a whole."""
-        with self._lease(managed.name, managed.holder, managed.asked).as_it_is() as chat:
+        with managed.lease as chat:
             reply = chat.receive(body, to=managed.sent)
             head = chat.head
         if reply.id is not None:

@@ -177,7 +177,8 @@ class Listener:
         self.heard = heard
         self._keep = keep
         """Keeps what was heard, even if the client goes meanwhile."""
-        self._recorded = False
+        self.recorded = False
+        """Whether all was kept, or is about to be: then nothing is waited for any more."""
 
     def hear(self, piece: bytes) -> int:
         """Take in what is about to pass. Returns how much of it may pass before the reply is recorded.
@@ -186,15 +187,15 @@ class Listener:
         event, of a whole reply its last piece.
         """
         self.heard.pass_by(piece)
-        if self._recorded or not self.heard.ended:
+        if self.recorded or not self.heard.ended:
             return len(piece)
         last = piece.rstrip(b"\r\n").rfind(b"\n\n") + 2 if self.heard.is_stream else 0
         return last if last > 1 else 0
 
     async def record(self) -> None:
         """Keep what was heard so far."""
-        if not self._recorded:
-            self._recorded = True
+        if not self.recorded:
+            self.recorded = True
             await self._keep()
 
 
@@ -384,7 +385,8 @@ async def pass_on(
                 await client.write(piece[:may_pass])
                 await listener.record()
                 piece = piece[may_pass:]
-            await client.write(piece)
+            is_kept = listener is None or listener.recorded
+            await client.write(piece, last=is_kept and response.content.at_eof())
             client.satisfied = listener is not None and listener.heard.ended
     except (ClientError, OSError) as error:
         if client.gone:

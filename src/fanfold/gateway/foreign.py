@@ -95,6 +95,10 @@ class ForeignAnswer:
         seed = get([(k.lower(), v) for k, v in self._response.raw_headers], b"x-request-id") or str(id(self))
         return Opening(id=reply_id(asked.dialect, seed), model=asked.model or "")
 
+    def at_eof(self) -> bool:
+        """Whether it is known that nothing more comes; of what is converted that is never known before."""
+        return False
+
     async def read(self) -> bytes:
         """All of it."""
         return b"".join([piece async for piece in self.iter_any()])

@@ -100,27 +100,28 @@ class Journal:
             return
         try:
             with self._lock:
-                file = self._opened(self.path)
-                file.write(write_json(line) + b"\n")
-                if file.tell() > _MOST:
-                    self._sure = 0.0
-                    os.replace(self.path, self.path.with_suffix(".old.jsonl"))
+                self._opened(self.path).write(write_json(line) + b"\n")
         except OSError:
             return
 
     def _opened(self, path: Path) -> BinaryIO:
-        """The file of this name, which may be another one by now: somebody else may have begun a new one.
+        """The file of this name, which may be another one by now: it became too long, or somebody else began a new one.
 
         That is looked at once a second. A line that comes before is in the old file then, which is read, too.
         """
         if self._file is not None and monotonic() < self._sure:
             return self._file
         self._sure = monotonic() + _SURE
-        if self._file is not None:
-            with suppress(FileNotFoundError):
-                if os.stat(path).st_ino == os.fstat(self._file.fileno()).st_ino:
-                    return self._file
-            self._file.close()
+        file, self._file = self._file, None
+        with suppress(FileNotFoundError):
+            there = os.stat(path)
+            if there.st_size > _MOST:
+                os.replace(path, path.with_suffix(".old.jsonl"))
+            elif file is not None and there.st_ino == os.fstat(file.fileno()).st_ino:
+                self._file = file
+                return file
+        if file is not None:
+            file.close()
         self._file = open(path, "ab", buffering=0, opener=_open_private)  # noqa: SIM115 it stays open
         _make_private(path.with_suffix(".old.jsonl"))
         return self._file

@@ -179,7 +179,8 @@ def _adopt(state: State, alignment: Alignment) -> tuple[list[Pairing], Merged]:
     """Record what came after the messages that are known: at the end, in place of old bodies, or as a fork."""
     state.log.tree.fetch(state.log.erasures)  # to know what was erased, also beside this path
     path, known, many = list(state.path), len(alignment.groups), alignment.many
-    alignment.go(past_changes=True)
+    if alignment.entry < len(path):  # else all that is left is new
+        alignment.go(past_changes=True)
     groups, changed = alignment.groups, alignment.changed
     rest = range(alignment.entry, len(path))
     whole = all(map(alignment.is_thought, rest)) and (not rest or alignment.at == many)

@@ -156,6 +156,8 @@ class Pool:
     @property
     def store(self) -> Store:
         """The store; one that is given by name is opened when it is first needed, and closed with the pool."""
+        if (opened := self._store) is not None:
+            return opened
         with self._store_lock:
             if self._store is None:
                 self._store = open_store(self._named)
