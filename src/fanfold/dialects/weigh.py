@@ -202,7 +202,7 @@ _FEW = 300
 
 def unread(message: Message, plainly: Callable[[Message], Sequence[Any]]) -> str:
     """What a message that came over the wire carries beside its parts; `plainly` writes these alone."""
-    if message.wire is None:
+    if message.wire is None or _only_says(message, message.wire.body):
         return ""
     same: set[int] = set()  # most texts of the body are the very ones that the parts hold
     for part in message.parts:
@@ -218,6 +218,14 @@ def unread(message: Message, plainly: Callable[[Message], Sequence[Any]]) -> str
     told = {*read, *_texts(plainly(message)), *_texts([_parsed(text) for text in read])}
     found = "\n".join(text for text in strange if text not in told)
     return found if len(found) > _FEW else ""
+
+
+def _only_says(message: Message, body: Any) -> bool:
+    """Whether role and text are all that a message carries, as it is with most."""
+    said = message.parts[0] if len(message.parts) == 1 else None
+    if type(said) is not Text or type(body) is not dict or len(body) != 2:
+        return False
+    return "role" in body and body.get("content") is said.text
 
 
 def _texts(value: Any) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -43,6 +43,14 @@ class Judged(msgspec.Struct):
     choice: object = None
     """The choice among the tools of the frame."""
     hashed: HashedRows = HashedRows()
+    compared: tuple[object, object, bool] = (None, None, False)
+    """Which rows were last asked about, and whether the first begin with the second."""
+
+    def begins_with(self, rows: Sequence[Row], before: Sequence[Row]) -> bool:
+        """Whether rows begin with those of the last request. Several ask that of each request, about the same ones."""
+        if self.compared[0] is not rows or self.compared[1] is not before:
+            self.compared = (rows, before, rows[: len(before)] == before)
+        return self.compared[2]
 
 
 class GivenParams(msgspec.Struct, frozen=True):
@@ -73,8 +81,9 @@ class Resent(msgspec.Struct):
     """What a client last sent, copied, to compare its next transcript with; `merge.py` reads and writes it."""
 
     bodies: list[Any] = []
-    ids: list[str] = []
-    """The entries that the bodies stand for."""
+    count: int = 0
+    tip: str | None = None
+    """How many entries the bodies stand for, and the last of them: its id tells all before it, too."""
     groups: list[Any] = []
     """Which bodies are which entries (`align.py`)."""
     entries: list[tuple[str, ...]] = []

@@ -48,9 +48,9 @@ class Alignment:
         self._open = 0
         """How many calls are not answered yet."""
 
-    def start(self, groups: Sequence[Pairing]) -> None:
-        """Begin behind groups that are known."""
-        self.groups = list(groups)
+    def start(self, groups: list[Pairing]) -> None:
+        """Begin behind groups that are known; what follows is added to them."""
+        self.groups = groups
         last = list[Message]()
         for id in reversed(self._path[max(0, self.entry - _MOST) : self.entry]):
             last.append(self._state.log.message(id))

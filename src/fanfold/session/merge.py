@@ -53,25 +53,27 @@ def merge(state: State, transcript: Any) -> Merged:
     """Adopt a re-sent transcript. The same one twice in a row writes nothing the second time."""
     state.read_whole()
     split = state.dialect.split(state.dialect.whole(transcript, lambda: memory_of(state)))
-    return merge_messages(state, split.messages, (split.system, split.tools), split.params)
+    merged = merge_messages(state, split.messages, (split.system, split.tools))
+    return msgspec.structs.replace(merged, entries=tuple(state.resent.entries), params=split.params)
 
 
 def merge_messages(
     state: State,
     incoming: Sequence[Any],
     frame: tuple[Sequence[Any], Sequence[Any]] | None,
-    params: dict[str, Any],
     *,
     owned: bool = False,
 ) -> Merged:
     """Adopt messages that a client sent again, and new ones behind them; `frame` is None where it is as it was.
 
-    `owned`: the messages are plain values that nobody else has, so that they can be kept without a copy.
+    `owned`: the messages are plain values that nobody else has, so that they can be kept without a copy. Which entries
+    each message is, `state.resent` says then.
     """
     repeated = _find_repeated(state, incoming)
     alignment = Alignment(state, incoming, dict(_recorded(state, repeated)))
-    known = _known_groups(state, repeated)
-    alignment.start(known)
+    known = _count_known_groups(state, repeated)
+    alignment.start(state.resent.groups[:known])
+    last_known = alignment.groups[-1] if known else None
     alignment.go(past_changes=False)
     for at in range(alignment.at, len(incoming)):  # what cannot be read is said before anything is written
         alignment.message(at)
@@ -79,8 +81,9 @@ def merge_messages(
         reframe(state, *frame)
     groups, merged = _adopt(state, alignment)
     _remember(state, alignment, repeated, groups, owned=owned)
-    state.resent.entries = _entries_of(state, groups, known)
-    return msgspec.structs.replace(merged, entries=tuple(state.resent.entries), params=params)
+    stands = known <= len(groups) and known and groups[known - 1] is last_known
+    _note_entries(state, groups, known if stands else 0)
+    return merged
 
 
 def memory_of(state: State) -> Memory:
@@ -139,10 +142,11 @@ class Repeated(NamedTuple):
 
 def _find_repeated(state: State, incoming: Sequence[Any]) -> Repeated:
     """Compare a history with the last one. Usually a client only added some messages: then one `==` tells."""
-    resent = state.resent
-    if not resent.bodies or resent.ids != state.path[: len(resent.ids)]:
+    resent, path = state.resent, state.path
+    if not resent.bodies or (resent.count and path[resent.count - 1 : resent.count] != [resent.tip]):
         return Repeated()
-    if list(incoming[: len(resent.bodies)]) == resent.bodies:
+    before = incoming[: len(resent.bodies)]
+    if (before if type(before) is list else list(before)) == resent.bodies:
         return Repeated(len(resent.bodies))
     same = [at for at, (new, old) in enumerate(zip(incoming, resent.bodies, strict=False)) if new == old]
     first = next((at for at, number in enumerate(same) if at != number), len(same))
@@ -159,13 +163,13 @@ def _recorded(state: State, repeated: Repeated) -> Iterator[tuple[int, Message]]
                 yield group.messages[0], state.log.message(id)
 
 
-def _known_groups(state: State, repeated: Repeated) -> list[Pairing]:
-    """The groups of the last time, as far as the client sent the same from the start."""
+def _count_known_groups(state: State, repeated: Repeated) -> int:
+    """How many groups of the last time still are, because the client sent the same from the start."""
     groups = state.resent.groups
     count = len(groups)
     while count and groups[count - 1].messages[1] > repeated.first:
         count -= 1
-    return groups[:count]
+    return count
 
 
 def count_known(state: State, incoming: Sequence[Any]) -> tuple[int, int]:
@@ -178,14 +182,15 @@ def count_known(state: State, incoming: Sequence[Any]) -> tuple[int, int]:
 def _adopt(state: State, alignment: Alignment) -> tuple[list[Pairing], Merged]:
     """Record what came after the messages that are known: at the end, in place of old bodies, or as a fork."""
     state.log.tree.fetch(state.log.erasures)  # to know what was erased, also beside this path
-    path, known, many = list(state.path), len(alignment.groups), alignment.many
-    if alignment.entry < len(path):  # else all that is left is new
+    path, known, many = state.path, len(alignment.groups), alignment.many
+    end = len(path)
+    if alignment.entry < end:  # else all that is left is new
         alignment.go(past_changes=True)
     groups, changed = alignment.groups, alignment.changed
-    rest = range(alignment.entry, len(path))
+    rest = range(alignment.entry, end)
     whole = all(map(alignment.is_thought, rest)) and (not rest or alignment.at == many)
     if not whole or (changed and not _goes_on(groups, changed[-1])):
-        return _fork(state, path, _settled(groups[:known]), alignment)
+        return _fork(state, list(path), _settled(groups[:known]), alignment)
     for group in changed:
         entry = path[group.entries[0]]
         if entry not in state.log.tree.erased:
@@ -199,7 +204,8 @@ def _adopt(state: State, alignment: Alignment) -> tuple[list[Pairing], Merged]:
     merged = Merged(alignment.at - len(changed), len(new), len(changed))
     if changed:
         groups = [group._replace(same=True) for group in groups]
-    return [*groups, *_new_groups(len(path), new)], merged
+    groups += _new_groups(end, new)
+    return groups, merged
 
 
 def _goes_on(groups: Sequence[Pairing], last: Pairing) -> bool:
@@ -220,22 +226,19 @@ def _new_groups(entry: int, messages: range) -> list[Pairing]:
     return [Pairing((entry + n, entry + n + 1), (at, at + 1), True) for n, at in enumerate(messages)]
 
 
-def _entries_of(state: State, groups: list[Pairing], known: list[Pairing]) -> list[tuple[str, ...]]:
-    """The entries of each message: all of its group. A result that came twice is where it came first.
+def _note_entries(state: State, groups: list[Pairing], start: int) -> None:
+    """Note the entries of each message: all of its group. A result that came twice is where it came first.
 
-    Groups that are known from the last time, and still stand, have the entries that they had.
+    So many groups from the `start` have the entries that they had the last time.
     """
-    path, start = state.path, len(known)
-    if not known or start > len(groups) or groups[start - 1] is not known[-1]:
-        start = 0
-    found = state.resent.entries[: groups[start - 1].messages[1] if start else 0]
+    path, found = state.path, state.resent.entries
+    del found[groups[start - 1].messages[1] if start else 0 :]
     before = (path[slice(*group.entries)] for group in reversed(groups[:start]))
     last = tuple(next(filter(None, before), ()))
     for group in groups[start:]:
         ids = tuple(path[slice(*group.entries)]) or (last if group.spoken else ())
         found += [ids] * (group.messages[1] - group.messages[0])
         last = ids or last
-    return found
 
 
 def _fork(
@@ -288,4 +291,5 @@ def _remember(
         for at in range(repeated.first, alignment.many)
     ]
     resent.groups, resent.mark = groups, object()
-    resent.ids = state.path[: groups[-1].entries[1] if groups else 0]
+    resent.count = groups[-1].entries[1] if groups else 0
+    resent.tip = state.path[resent.count - 1] if resent.count else None

@@ -91,8 +91,9 @@ def _pass_on(
     is_reset = not any(resent.frame) and bool(state.log.frames)  # somebody else set another frame
     if resent.mark is not added.mark or not 0 < added.known <= len(resent.bodies) or is_reset:
         return None
-    history = [*resent.bodies[: added.known], *added.new]
-    if not merge_messages(state, history, added.frame, {}, owned=True).new:
+    history = resent.bodies[: added.known]
+    history += added.new
+    if not merge_messages(state, history, added.frame, owned=True).new:
         return None  # only what is new is checked against what others wrote meanwhile
     request = repair(state, prepare(state, None, None, added.params))
     if not _accept(state, request.view, accepts) or not _may_stay(state, request):
@@ -110,7 +111,7 @@ def _pass_on(
 def _accept(state: State, view: View, accepts: Callable[[Row], bool]) -> bool:
     """Whether all rows are accepted; those that were so the last time are not looked at again."""
     before, rows = state.resent.accepted, view.rows
-    start = len(before) if rows[: len(before)] == before else 0
+    start = len(before) if state.judged.begins_with(rows, before) else 0
     if not accepts(view.frame) or not all(map(accepts, rows[start:])):
         return False
     state.resent.accepted = rows

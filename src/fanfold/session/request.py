@@ -244,7 +244,7 @@ def violations(state: State, request: Request) -> list[Violation]:
     legal = judged.view if judged.params == request.params else None
     if legal is view:
         return []
-    if legal is not None and request.allowed.rows is view.rows and view.rows[: len(legal.rows)] == legal.rows:
+    if legal is not None and request.allowed.rows is view.rows and judged.begins_with(view.rows, legal.rows):
         settled = len(legal.rows)
     found = state.dialect.check(request.allowed.rows, request.allowed.params, settled)
     if not found:
@@ -377,7 +377,7 @@ def _hash_rows(state: State, rows: tuple[Row, ...]) -> bytes:
     """The hashes of all rows of a request. Nearly always they are those of the last one, and some more."""
     known = state.judged.hashed
     count = len(known.rows)
-    if not count or rows[:count] != known.rows:
+    if not count or not state.judged.begins_with(rows, known.rows):
         count, known = 0, HashedRows()
     new = rows[count:]
     state.judged.hashed = HashedRows(
