@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import json
 import runpy
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+import fanfold
 from fanfold import demo
-from fanfold.demo import library
+from fanfold.demo import gateway, library
 
 ROOT = Path(__file__).parent.parent
 
@@ -78,3 +81,14 @@ def test_behind_the_gateway_a_plain_loop_keeps_every_promise(capsys: pytest.Capt
     assert "✗" not in printed
     assert "reduction" in printed
     assert "step 40/40" in printed
+
+
+def test_why_the_gateway_of_the_demo_did_not_start_is_said_in_its_own_words(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("fanfold: The gateway needs uvicorn: pip install 'fanfold[serve]'\n", encoding="utf-8")
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    with pytest.raises(
+        fanfold.FanfoldError, match=r"^The gateway did not start: The gateway needs uvicorn: pip"
+    ):
+        gateway._wait(ended, "http://127.0.0.1:9", log)

@@ -110,7 +110,8 @@ def _wait(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
         except (URLError, OSError):
             time.sleep(0.05)
     said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    raise FanfoldError(f"The gateway did not start: {said[-1] if said else 'it said nothing'}")
+    last = said[-1].removeprefix("fanfold: ") if said else "it said nothing"
+    raise FanfoldError(f"The gateway did not start: {last}")
 
 
 class Watching:
