@@ -106,3 +106,9 @@ def test_every_promised_python_has_a_line(tmp_path: Path) -> None:
     titles = [title for title, _ in release.checks(tmp_path / "a.whl", tmp_path / "a.tar.gz", False)]
     for minor in range(11, 15):
         assert f"the wheel in an empty environment of Python 3.{minor}" in titles
+
+
+def test_nothing_but_empty_environments_is_installed_into() -> None:
+    text = (SCRIPTS / "check_release.py").read_text(encoding="utf-8")
+    assert '"make"' not in text
+    assert text.count('"install"') == text.count('UV, "pip", "install", "--quiet", *chosen') == 1
