@@ -110,7 +110,24 @@ def test_a_persons_note_is_erased_with_every_copy_and_with_notes_that_may_tell_o
     assert chat.erase(note.id, "asked to forget") == note.id
     assert not is_left(chat, other)
     notes = [row.messages[0].text for row in other.view().rows if row.kind == "note"]
-    assert notes[0] == f"[note: who]\n{STUB}"
+    assert notes[0] == f"[note: erased]\n{STUB}"
+
+
+def test_the_name_of_a_note_is_found_and_erased_with_the_note(tmp_path: Path) -> None:
+    store = fanfold.SQLite(tmp_path / "a.db")
+    chat = opened(9_000, store=store)
+    chat.say("Hello.")
+    note = chat.note("address of Jane Roe-SECRET", "12 High Street")
+    chat.request()
+    (found,) = fanfold.stores.search.search(store, "default", "roe-secret")
+    assert (found.kind, found.edit) == ("edit", note.id)
+    assert "SECRET" not in str(chat.preview("erase", found.edit, "asked to forget").body)
+    chat.erase(found.edit, "asked to forget")
+    assert not is_left(chat)
+    assert list(fanfold.stores.search.search(store, "default", "roe-secret")) == []
+    chat.close()
+    store.close()
+    assert not [file for file in tmp_path.rglob("*") if file.is_file() and b"SECRET" in file.read_bytes()]
 
 
 def test_what_cannot_be_erased_by_its_own_name_says_what_to_erase() -> None:

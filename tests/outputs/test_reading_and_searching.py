@@ -298,3 +298,24 @@ def test_context_from_an_earlier_block_is_cut_and_says_so() -> None:
 def test_a_dollar_is_the_end_of_a_line_whichever_way_lines_end(pattern: str, lines: list[int]) -> None:
     for text in ("is done\r\n\r\ndone\r\nfor $5\r\n", "is done\n\ndone\nfor $5\n"):
         assert [hit.line for hit in held(text).grep(pattern)] == lines
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line"),
+    [
+        ("Müller", r'{"name": "M\u00fcller"}'),
+        ("Müller", r'{"name": "M\u00FCller"}'),
+        ("(?i)müller", r'{"name": "Müller"}'),
+        ("^.*Mü+ller", r'{"body": "{\"name\": \"M\\u00fcller\"}"}'),
+        ("設.ファイル", r'["\u8a2d定\u30d5\u30a1\u30a4\u30eb"]'),
+        ("😀$", r"well \ud83d\ude00"),
+    ],
+)
+def test_a_sign_that_json_escapes_is_found_as_it_reads(pattern: str, line: str) -> None:
+    assert list(held(f"one\n{line}\nthree").grep(pattern)) == [Hit(2, line)]
+
+
+def test_a_sign_that_json_escapes_is_found_in_either_case() -> None:
+    line = r'{"name": "M\u00dcLLER"}'
+    assert list(held(line).grep("müller", ignore_case=True)) == [Hit(1, line)]
+    assert list(held(line).grep("müller")) == []

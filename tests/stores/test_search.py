@@ -14,7 +14,15 @@ from test_erased_bytes import all_bytes
 import fanfold
 from builders import asks, calls, gives, says, tell
 from fanfold import BadInput, Drop, Memory, Pool, Postgres, SQLite, TooSlow
-from fanfold.stores.search import BLOCK, BlockBits, bits_of, grams_of, numbers_of, search
+from fanfold.stores.search import (
+    BLOCK,
+    BlockBits,
+    bits_of,
+    grams_of,
+    numbers_of,
+    search,
+    wanted_grams,
+)
 
 KEY = "0f" * 32
 Connect = Callable[..., Postgres]
@@ -231,3 +239,45 @@ def test_a_signature_never_denies_what_is_there(text: str, start: int, many: int
     signed = BlockBits("s", 0, 1, bits_of(grams))
     if words.lower() in text.lower():
         assert signed.may_have(numbers_of(grams_of(words)))
+
+
+ESCAPED = [
+    ("Müller", r'{"name": "M\u00fcller"}'),
+    ("müller", r'{"name": "M\u00DCLLER"}'),
+    ("Müller", r'{"body": "{\"name\": \"M\\u00fcller\"}"}'),
+    ("設定ファイル", r'["\u8a2d\u5b9a\u30d5\u30a1\u30a4\u30eb"]'),
+    ("well 😀", r'["well \ud83d\ude00"]'),
+    ('says "no"', r'{"text": "says \"no\""}'),
+    ("cats & dogs", r'{"text": "cats \u0026 dogs"}'),
+    ("home/jane", r'{"path": "home\/jane"}'),
+    ("one\ntwo", r'{"text": "one\ntwo"}'),
+]
+
+
+@pytest.mark.parametrize(("words", "written"), ESCAPED)
+def test_what_json_escapes_is_found_as_it_reads(store: Any, words: str, written: str) -> None:
+    with fanfold.open("run", window=90_000, store=store) as chat:
+        tell(chat, asks("Read it."), calls("c1"))
+        chat.answer("c1", written)
+        chat.say(f"I read {written}")
+        chat.note("read", written)
+        for number in range(BLOCK):
+            chat.add(says(f"Nothing in {number}."))
+    everywhere = [("run", "message"), ("run", "message"), ("run", "edit")]
+    assert found(store, words) == everywhere
+    assert found(store, words) == everywhere, "with signatures"
+    assert found(store, f"{words}?") == []
+
+
+def test_a_signature_lets_through_what_is_escaped_and_little_else() -> None:
+    words = 'says "設定 müller"'
+    for written in (
+        words,
+        r"says \"\u8a2d\u5b9a m\u00fcller\"",
+        r"says \"設定 müller\"",
+        r"says \"設定 MÜLLER\"",
+    ):
+        signed = BlockBits("run", 0, 1, bits_of(grams_of(written.lower())))
+        assert any(map(signed.may_have, wanted_grams(words)))
+    other = BlockBits("run", 0, 1, bits_of(grams_of("nothing of that kind stands here")))
+    assert not any(map(other.may_have, wanted_grams(words)))

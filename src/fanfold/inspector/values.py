@@ -15,6 +15,7 @@ from fanfold.core.layout import marker
 from fanfold.core.message import Call, Document, Image, Message, Opaque, Part, Result, Text, Thinking, text_of
 from fanfold.core.record import Kept
 from fanfold.core.view import Row, View
+from fanfold.text.escapes import pattern_of
 from fanfold.text.json_text import to_json
 
 BRIEF, LONG = 240, 20_000
@@ -258,9 +259,12 @@ def shown_by(decision: Decision) -> tuple[Message, ...]:
 
 
 def find_words(words: str, text: str) -> int:
-    """Where casefolded words begin in a text; a letter may become two when its case is folded."""
+    """Where casefolded words begin in a text, be it escaped; a letter may become two when its case is folded."""
     folded = text.casefold()
     at = folded.find(words)
+    if at < 0 and "\\" in text and (pattern := pattern_of(words)):
+        found = pattern.search(text.lower())
+        return found.start() if found else -1
     if at < 0 or len(folded) == len(text):
         return at
     return bisect_left(range(len(text)), at, key=lambda end: len(text[:end].casefold()))

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 from fanfold.core.errors import BadInput, TooSlow
 from fanfold.outputs.source import ByteSource, LineIndex, decode
 from fanfold.text.cutting import short
+from fanfold.text.escapes import escape_pattern
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -201,7 +202,16 @@ def _for_lines(pattern: str, ignore_case: bool) -> str:
             rf"The pattern {pattern[:200]!r} cannot be used (\C matches half a character). Write a dot."
         )
     is_open = bool(tokens) and tokens[-1].startswith("\\Q") and not tokens[-1].endswith("\\E")
-    return "".join(_ENDS.get(token, token) for token in tokens) + ("\\E" if is_open else "")
+    written = (_ENDS.get(token) or _or_escaped(token, ignore_case) for token in tokens)
+    return "".join(written) + ("\\E" if is_open else "")
+
+
+def _or_escaped(token: str, ignore_case: bool) -> str:
+    r"""A sign that JSON may escape, also as an escape: `M\u00fcller` is found where Müller is looked for."""
+    if len(token) > 1 or token.isascii():
+        return token
+    forms = dict.fromkeys((token, token.lower(), token.upper()) if ignore_case else (token,))
+    return f"(?:{token}|{'|'.join(escape_pattern(form) for form in forms if len(form) == 1)})"
 
 
 def _compile(pattern: str, ignore_case: bool, given: str) -> Any:

@@ -28,6 +28,8 @@ from fanfold.stores.tenant_tree import TenantTree
 
 SYSTEM, LABELS, CONTEXT = "system", "labels", "context"
 """Name all system prompts, all labels, and the contexts of all requests, that a session ever had."""
+NAMELESS = "erased"
+"""The name of a note that was erased."""
 _ONE_REQUEST = re.compile(r"request ([0-9]{1,9})")
 """Names the context of one request, by its number."""
 

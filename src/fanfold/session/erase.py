@@ -18,7 +18,7 @@ from fanfold.core.record import Answered, Edited, Erased, Framed, Kept, Opened, 
 from fanfold.core.tree import Entry
 from fanfold.dialects.rules import MADE_UP
 from fanfold.outputs.recall import ref_of
-from fanfold.session.beside import find_beside, notes_with, put_stub, with_stub, words_id, written
+from fanfold.session.beside import NAMELESS, find_beside, notes_with, put_stub, with_stub, words_id, written
 from fanfold.session.cause import retold
 from fanfold.session.gc import (
     destroy,
@@ -288,8 +288,9 @@ def blank(log: Log, decision: Decision, erasure: Erasure) -> Decision:
             edit = msgspec.structs.replace(edit, text=erasure.without_call(log, edit, edit.text))
         case Elide(text=text):
             edit = msgspec.structs.replace(edit, text=erasure.clean_shown(text))
-        case Note() if decision.id in erasure.notes:
-            edit = msgspec.structs.replace(edit, text=erasure.stub)
+        case Note(name=name, text=text) if decision.id in erasure.notes:
+            own = decision.by == "person" and text == erasure.content  # its name is a person's word, too
+            edit = msgspec.structs.replace(edit, name=NAMELESS if own else name, text=erasure.stub)
         case Note(text=text):
             edit = msgspec.structs.replace(edit, text=erasure.clean_note(text))
         case Pin(text=str(pinned)):

@@ -21,7 +21,7 @@ from fanfold.core.record import Framed, Replaced, Sent, TokenUsage
 from fanfold.core.view import View
 from fanfold.dialects.dialect import reply_limit
 from fanfold.session import undo
-from fanfold.session.beside import find_beside
+from fanfold.session.beside import NAMELESS, find_beside
 from fanfold.session.cache import kept_for
 from fanfold.session.cause import retold
 from fanfold.session.look import compare
@@ -71,7 +71,7 @@ def _blank_beside(state: State, name: str, words: Sequence[Message], reason: str
             return  # it is not shown
         undo.undo(state, name)
         if isinstance(edit, Note):
-            undo.note(state, edit.name, f"[erased: {reason}]")
+            undo.note(state, NAMELESS, f"[erased: {reason}]")
         return
     frame = state.log.frame()
     stub = Message("system", (Text(f"[erased: {reason}]"),))

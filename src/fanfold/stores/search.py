@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from re import Pattern
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
@@ -23,6 +24,7 @@ from fanfold.core.errors import BadInput, NotFound, StoreFailed, TooSlow
 from fanfold.core.ids import entry_id
 from fanfold.core.message import Message, Text, text_of
 from fanfold.core.record import Branched, Edited, Framed, Kept, Move, Opened, Record, Replaced, Sent
+from fanfold.text.escapes import pattern_of, pieces_of
 
 if TYPE_CHECKING:
     from fanfold.stores.store import Store
@@ -156,12 +158,13 @@ def search(
 ) -> Iterator[Passage]:
     """Where these words stand in what the sessions of a tenant hold, one session after another, the youngest first.
 
-    Capital or not is the same. No more than some blocks are in memory, however much there is. Without `sign`, no
-    signature is made: where none can be kept. After so many `seconds` it ends with `TooSlow`, which says where.
+    Capital or not is the same, and so are escapes of JSON and what they stand for. No more than some blocks are in
+    memory, however much there is. Without `sign`, no signature is made: where none can be kept. After so many `seconds`
+    it ends with `TooSlow`, which says where.
     """
     if not isinstance(words, str) or not words.strip():
         raise BadInput("Say which words to look for.")
-    wanted, until = numbers_of(grams_of(words)), None if seconds is None else time.monotonic() + seconds
+    wanted, until = wanted_grams(words), None if seconds is None else time.monotonic() + seconds
     ends = [end for end in store.log_ends(tenant) if session in (None, end[0])]
     names = [name for name, _ in ends]
     first = names.index(after.session) if after is not None and after.session in names else 0
@@ -170,12 +173,20 @@ def search(
         if start < (-1, 0) and words.lower() in name.lower():
             yield Passage(session=name, kind="name", text=name, at=(-1, 0))
         for block, known in blocks:
-            if block >= start[0] and (known is None or known.may_have(wanted)):
+            if block >= start[0] and (known is None or any(map(known.may_have, wanted))):
                 looked = _Look(store, tenant, name, block, until=until, sign=sign and known is None)
                 yield from (found for found in looked.find(words) if found.at > start)
                 if looked.stopped:
                     raise TooSlow(f"The search stopped after {seconds:g} s at {looked.stopped}.")
                 looked.keep(end)
+
+
+def wanted_grams(words: str) -> list[list[int]]:
+    """The grams of words as they read, and those that are left of them where JSON escapes what it may."""
+    ways = ([words], pieces_of(words), pieces_of(words, ascii_only=True))
+    return [
+        numbers_of(set[str]().union(*map(grams_of, way))) for way in (ways if pattern_of(words) else ways[:1])
+    ]
 
 
 def _signed(
@@ -222,7 +233,7 @@ class _Look:
 
     def find(self, words: str) -> Iterator[Passage]:
         """The passages of the block with these words; all of it is read, unless the time is up."""
-        low, found = words.lower(), list[Passage]()
+        low, found, pattern = words.lower(), list[Passage](), pattern_of(words)
         stored = self._store.load(self._tenant, self._session, after=self._block * BLOCK, most=BLOCK)
         for nth, (passage, pieces) in enumerate(self._contents(stored.records)):
             for text in pieces:
@@ -231,9 +242,9 @@ class _Look:
                     return iter(found)
                 small = text.lower()
                 self._sign(small)
-                place = small.find(low)
+                place, end = _place_of(small, low, pattern)
                 if place >= 0 and (not found or found[-1].at != (self._block, nth)):
-                    told = _around(text, place, len(low))
+                    told = _around(text, place, end - place)
                     found.append(msgspec.structs.replace(passage, text=told, at=(self._block, nth)))
         return iter(found)
 
@@ -300,6 +311,15 @@ class _Look:
         return Passage(session=self._session, kind=kind, text="", **rest)
 
 
+def _place_of(small: str, low: str, pattern: Pattern[str] | None) -> tuple[int, int]:
+    """Where words stand in a text, both in small letters: as they read, else escaped; (-1, -1) for nowhere."""
+    place = small.find(low)
+    if place >= 0 or pattern is None or "\\" not in small:
+        return place, place + len(low)
+    found = pattern.search(small)
+    return found.span() if found else (-1, -1)
+
+
 def labels_in_words(labels: Mapping[str, str]) -> str:
     """The labels of a session, one in a line."""
     return "\n".join(f"{name}: {text}" for name, text in sorted(labels.items()))
@@ -308,7 +328,9 @@ def labels_in_words(labels: Mapping[str, str]) -> str:
 def _shown(edit: object) -> str:
     """What an edit shows in the place of something else, or beside it."""
     match edit:
-        case Fold(shows=str(text)) | Elide(text=text) | Note(text=text) | Pin(text=str(text)):
+        case Note(name=name, text=text):
+            return f"{name}\n{text}"
+        case Fold(shows=str(text)) | Elide(text=text) | Pin(text=str(text)):
             return text
         case Fold(shows=messages) | Repair(shows=messages):
             return "\n".join(text_of(message) for message in messages if not isinstance(message, str))
