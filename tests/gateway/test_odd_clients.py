@@ -99,7 +99,7 @@ class GeminiCli(Talk):
     def _resume(self):
         """Another process reads the history from a file, and joins texts that stand side by side."""
         self.history[0]["parts"] = [{"text": "".join(part["text"] for part in self.history[0]["parts"])}]
-        for message in self.history:
+        for message in self.history[:-1]:  # the last output was not sent so far
             twice = [part for part in message["parts"] if "functionResponse" in part]
             message["parts"] = [
                 {**part, "thoughtSignature": "skip_thought_signature_validator"}
@@ -290,7 +290,7 @@ def numbers(message):
     texts = [message.text, *(part.text for part in message.results)]
     told = [json.loads(text)["text"] if text.startswith('{"ok"') else text for text in texts]
     found = (int(n) for text in told for n in FILE.findall(text) if output(int(n)) in text)
-    return list(dict.fromkeys(found))  # a message with a result twice is kept as it came
+    return list(found)
 
 
 def script(shape):
