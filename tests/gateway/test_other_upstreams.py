@@ -116,3 +116,27 @@ def test_what_cannot_carry_over_is_told_in_a_header():
 def test_a_dialect_that_nobody_speaks_is_refused():
     with pytest.raises(BadSetting, match="behind the dialect"):
         check_settings(ServeSettings(upstreams={"anthropic": "klingon+http://127.0.0.1:1"}))
+
+
+FAULTS = {
+    "close": Fail.close(),
+    "cut": Fail.cut(Turn("Done."), after=2),
+    "garbage": Fail.garbage(),
+    "down": Fail.server_error(503),
+    "said": Fail.error_event(Turn("Done."), after=2),
+}
+
+
+@each_pair
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_goes_wrong_there_never_passes_for_a_reply_and_the_next_try_goes_on(loop, to, stream, fault):
+    with Provider([FAULTS[fault], Turn("Done.")]) as provider, elsewhere(provider, to) as gate:
+        talk = loop(gate)
+        with pytest.raises(Exception) as raised:  # noqa: PT011 each SDK has its own
+            assert talk.take(talk.ask(stream)) == "Done.", "no reply, or half of one"
+        if fault in ("close", "garbage", "down") and not stream:
+            assert getattr(raised.value, "status_code", getattr(raised.value, "code", 0)) in (502, 503)
+        again = loop(gate)
+        assert again.take(again.ask(stream)) == "Done."
+    assert [each.verdict for each in provider.requests] == ["failed", "accepted"]

@@ -11,8 +11,9 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import msgspec
-from aiohttp import ClientResponse
+from aiohttp import ClientError, ClientPayloadError, ClientResponse
 
+from fanfold.core.errors import FanfoldError
 from fanfold.dialects.http.convert import Converted, StreamBridge, convert_reply, convert_request
 from fanfold.dialects.http.deltas import Opening
 from fanfold.dialects.http.errors import read_error, write_error
@@ -22,9 +23,12 @@ from fanfold.dialects.http.request import HttpRequest, read_request, write_reque
 from fanfold.dialects.registry import DialectName
 from fanfold.gateway.headers import Headers, get, key_of, with_key
 from fanfold.gateway.packing import unpack
+from fanfold.gateway.safety import Refused
 
 _KEPT = (b"user-agent", b"retry-after", b"x-request-id", b"request-id")
 """Headers that mean the same to every provider."""
+_UNREADABLE = (FanfoldError, Refused, ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What comes of a reply that is none."""
 _LOST = b"x-fanfold-lost"
 _MOST = 64 << 20
 
@@ -82,6 +86,8 @@ class ForeignAnswer:
         self.raw_headers = [(b"content-type", kind.encode()), *kept]
         self.content = self
         self._told = False
+        self._whole = b""
+        """The converted answer, where it is no stream."""
 
     @property
     def own(self) -> Headers:
@@ -99,9 +105,25 @@ class ForeignAnswer:
         """Whether it is known that nothing more comes; of what is converted that is never known before."""
         return False
 
-    async def read(self) -> bytes:
-        """All of it."""
-        return b"".join([piece async for piece in self.iter_any()])
+    async def prepare(self) -> None:
+        """Read what is no stream before anything of it is told: `Refused` where it cannot be converted."""
+        if self._streams:
+            return
+        try:
+            self._whole = self._converted(await self._read())
+        except (ClientError, OSError) as error:
+            raise Refused(502, "The provider broke off in the middle of its reply.") from error
+        except _UNREADABLE as error:
+            raise Refused(502, "The provider's reply cannot be read, so it was not converted.") from error
+
+    async def _read(self) -> bytes:
+        pieces, size = [], 0
+        async for piece in self._response.content.iter_any():
+            pieces.append(piece)
+            size += len(piece)
+            if size > _MOST:
+                raise ValueError("No reply is so long.")
+        return b"".join(pieces)
 
     async def iter_any(self) -> AsyncIterator[bytes]:
         """Piece by piece, as it comes; what was read already does not come again."""
@@ -112,7 +134,7 @@ class ForeignAnswer:
             async for piece in self._converted_stream():
                 yield piece
         else:
-            yield self._converted(await self._response.read())
+            yield self._whole
 
     def _converted(self, data: bytes) -> bytes:
         asked, packed = self._foreign.asked, self._response.headers.get("content-encoding")
@@ -138,6 +160,8 @@ class ForeignAnswer:
         async for piece in self._response.content.iter_any():
             yield b"".join(bridge.feed(event) for event in reader.feed(piece))
         yield bridge.close()
+        if not bridge.complete:
+            raise ClientPayloadError("The stream ended before the reply did.")
 
     def close(self) -> None:
         """Hang up."""

@@ -23,7 +23,7 @@ from fanfold.gateway.conversations import Managed
 from fanfold.gateway.foreign import Answer, own_headers
 from fanfold.gateway.headers import to_client
 from fanfold.gateway.hidden import MOST, is_mixed, own_ids
-from fanfold.gateway.question import ask_until_it_fits, record, there
+from fanfold.gateway.question import ask_until_it_fits, read_beginning, record, there
 from fanfold.gateway.responses import told_response
 from fanfold.gateway.safety import BrokenOff
 from fanfold.gateway.stream import Overheard
@@ -62,7 +62,7 @@ async def serve_rounds(
         await telling.go_on()
         response, managed, said = await ask_until_it_fits(gateway, exchange, managed)
         if response.status != 200:
-            await telling.fail(response, said or await response.read())
+            await telling.fail(response, said or await read_beginning(response))
             return
     told = telling.close(joint_usage(replies))
     if replies and managed.asked.dialect == "openai.responses":

@@ -49,7 +49,7 @@ async def ask_until_it_fits(
         response, said = await ask(gateway, exchange, body, managed), b""
         if response.status not in _LENGTHS:
             break
-        said = await _read_beginning(response)
+        said = await read_beginning(response)
         trouble = _read_trouble(response, said)
         if trouble is None or trouble.kind not in ("too_long", "too_large"):
             break
@@ -69,7 +69,7 @@ async def ask_until_it_fits(
     return response, managed, said
 
 
-async def _read_beginning(response: Answer) -> bytes:
+async def read_beginning(response: Answer) -> bytes:
     """An error as far as it is read here: all of it, unless it is longer than any error is."""
     said = b""
     async for piece in response.content.iter_any():
@@ -117,7 +117,13 @@ async def ask_elsewhere(gateway: Gateway, exchange: Exchange, body: bytes, to: D
     exchange.account.lost = ", ".join(foreign.converted.lost)
     address = upstream_address(gateway.settings.address(provider), foreign.path)
     headers = foreign.signed(exchange.headers, exchange.query, holder.secret(provider))
-    return ForeignAnswer(await gateway.upstreams.send("POST", address, headers, foreign.body), foreign)
+    answer = ForeignAnswer(await gateway.upstreams.send("POST", address, headers, foreign.body), foreign)
+    try:
+        await answer.prepare()
+    except Refused:
+        answer.close()
+        raise
+    return answer
 
 
 def _readable(name: bytes, value: bytes, known: tuple[bytes, ...]) -> tuple[bytes, bytes]:
