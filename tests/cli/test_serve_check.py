@@ -29,9 +29,15 @@ def check(run, folder, written, *told):
         ("[serve]\nstore = 'mysql://x'\n", ["line 2: There is no store 'mysql://x'. Say `memory`"]),
         ("[serve]\nstore = 'sqlite:no/where.db'\n", ["line 2: The store is no/where.db", "Make it, or"]),
         ("[serve]\njournal = 'no/lines.jsonl'\n", ["line 2: The journal is no/lines.jsonl", "Make it, or"]),
-        ("[serve.upstreams]\nopenai = 'ftp://x'\n", ["line 2: The upstream openai is an address such as"]),
-        ("[serve.upstreams]\nopenai = 'http://'\n", ["line 2: The upstream openai is an address such as"]),
-        ("[serve.upstreams]\nopenai = 'http://a:99999'\n", ["line 2: The upstream openai is an address"]),
+        (
+            "[serve.upstreams]\nopenai = 'ftp://x'\n",
+            ["line 2: The upstream openai has no address that can be asked"],
+        ),
+        (
+            "[serve.upstreams]\nopenai = 'http://'\n",
+            ["line 2: The upstream openai has no address that can be asked"],
+        ),
+        ("[serve.upstreams]\nopenai = 'http://a:99999'\n", ["line 2: The upstream openai has no address"]),
         ("[serve.upstreams]\nopenia = 'http://a'\n", ["line 2: There is no upstream 'openia'. Did you mean"]),
         ('[serve.per_model."a*"]\nwindow = 0\n', ["line 2: A window is a number of tokens above zero."]),
         ("[serve.models]\na = 5\n", ["line 2: a is a text in quotes."]),
@@ -41,6 +47,7 @@ def check(run, folder, written, *told):
         (f"[serve.keys.a]\n{KEY}tenant = ''\n", ["line 3: The tenant of [serve.keys.a] has no name"]),
         ("[serve.keys.a]\nkey = 'short'\ntenant = 'a'\n", ["line 2: The key of [serve.keys.a] is too short"]),
         (f"{ALICE}[serve.keys.bob]\n{KEY}tenant = 'bob'\n", ["line 5: [serve.keys.bob] has the same key as"]),
+        (f'[serve.keys.a]\n{KEY}tenant = "a\\u001fb"\n', ["line 3: The tenant of [serve.keys.a] has a sign"]),
         ("[budget]\ntrigger = 7\n", ["line 2: ", "Lower the target."]),
         (
             "[serve]\nport = -1\nwindow = 0\nthrift = 7\n",
@@ -74,3 +81,25 @@ def test_a_window_on_the_command_line_that_holds_no_conversation_is_refused_befo
             2,
             True,
         )
+
+
+def test_each_mistake_has_a_line_of_its_own(run, tmp_path):
+    (tmp_path / "fanfold.toml").write_text("[serve]\nport = -1\nwindow = 0\n")
+    told = run("serve", "--check").err.splitlines()
+    assert [line.partition(":")[0] for line in told] == ["fanfold", "fanfold"]
+    assert ("line 2" in told[0], "line 3" in told[1]) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("written", "url"),
+    [
+        ('host = "0.0.0.0"\n', "http://127.0.0.1:4141"),
+        ('host = "0.0.0.0"\nhosts = ["gw.example"]\n', "http://gw.example:4141"),
+        ('host = "::"\nport = 5000\n', "http://127.0.0.1:5000"),
+        ('host = "::1"\n', "http://[::1]:4141"),
+    ],
+)
+def test_clients_are_given_an_address_that_can_be_called_and_told_of_the_key(run, tmp_path, written, url):
+    (tmp_path / "fanfold.toml").write_text(f"[serve]\n{written}{ALICE}")
+    lines = run("serve", "--print", "claude-code").out.splitlines()
+    assert lines == [f"ANTHROPIC_BASE_URL={url} claude", "# and as its API key, a key of [serve.keys]"]

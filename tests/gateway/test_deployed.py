@@ -145,6 +145,27 @@ def test_settings_are_read_again_and_running_replies_end(tmp_path, port):
             process.kill()
 
 
+@pytest.mark.parametrize("broken", ["[serve", "[serve]\nwindow = 5\n", "no such thing", 'window = "x"\n'])
+def test_a_settings_file_that_is_being_broken_changes_nothing(tmp_path, port, broken):
+    settings, log = tmp_path / "fanfold.toml", tmp_path / "log"
+    reply = b'{"id":"r","choices":[{"index":0,"message":{"role":"assistant","content":"Hi."}}]}'
+    with Upstream([reply]) as upstream, open(log, "wb") as told:
+        settings.write_text(f'[serve]\nport = {port}\nupstreams = {{openai = "{upstream.url}"}}\n')
+        process = subprocess.Popen([sys.executable, "-m", "fanfold", "serve"], cwd=tmp_path, stderr=told)
+        try:
+            wait_for(port, process)
+            settings.write_text(broken)
+            assert ask(port)[1]["x-fanfold-edits"] == "0", "it is managed while the file is wrong"
+            process.send_signal(signal.SIGHUP)
+            until = time.monotonic() + 30
+            while b"so the old ones hold" not in log.read_bytes():
+                assert time.monotonic() < until
+                time.sleep(0.05)
+            assert ask(port)[1]["x-fanfold-edits"] == "0"
+        finally:
+            process.kill()
+
+
 def called(port, host):
     connection = HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", "/healthz", headers={"host": host})

@@ -114,6 +114,25 @@ def test_the_settings_of_models_are_read_again(tmp_path, monkeypatch):
     assert gateway.keys.find([], "").for_model("gpt-5.2").window == 32_000
 
 
+def test_what_holds_from_the_start_stays_when_settings_are_read_again_and_is_named(
+    tmp_path, monkeypatch, caplog
+):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "fanfold.toml"
+    key = '[serve.keys.a]\nkey = "key-of-ana-0123456789"\ntenant = "a"\n'
+    file.write_text(f'[serve]\nhost = "0.0.0.0"\nstore = "memory"\n{key}')
+    gateway = Gateway(read_settings())
+    file.write_text(f'[serve]\nhost = "127.0.0.1"\nport = 9\nstore = "sqlite:x.db"\nwindow = "32k"\n{key}')
+    reload(gateway, {})
+    held = gateway.settings
+    assert (held.host, held.port, held.store, held.window) == ("0.0.0.0", 4141, "memory", 32_000)
+    assert "only from the next start on: host, port, store." in caplog.text
+    file.write_text('[serve]\nhost = "127.0.0.1"\n')
+    reload(gateway, {})
+    assert gateway.keys.needed, "it still listens for others, so it still wants keys"
+    assert "there is no key" in caplog.text
+
+
 def test_the_store_of_all_commands_is_the_gateways_too_unless_serve_names_another(tmp_path, monkeypatch):
     """A store in the environment goes before any in the file, a given one before both."""
     monkeypatch.chdir(tmp_path)

@@ -12,7 +12,7 @@ from importlib import import_module
 import click
 
 from fanfold.cli import streams
-from fanfold.core.errors import BadInput, DoesNotFit, FanfoldError, NotFound, UnknownModel
+from fanfold.core.errors import BadInput, BadSetting, DoesNotFit, FanfoldError, NotFound, UnknownModel
 
 SECTIONS = {
     "Begin": {"demo": "demo:demo", "init": "init:init", "completion": "completion:completion"},
@@ -158,6 +158,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _close_output()
     except SystemExit as end:  # click says so when the pipe is closed, and at the end of a completion
         return CLOSED_PIPE if "Pacify" in type(sys.stdout).__name__ else int(end.code or 0)
+    except BadSetting as error:
+        return [_fail(_reword(line), _code(error)) for line in str(error).splitlines()][-1]  # a line for each
     except FanfoldError as error:
         return _fail(_reword(str(error)), _code(error))
     except OSError as error:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from contextlib import contextmanager
+from threading import local
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -49,8 +51,42 @@ class File(msgspec.Struct, frozen=True):
         return BadSetting(f"{self.name}{f', line {line}' if line else ''}: {message}")
 
 
+class _Kept(local):
+    """The file that a server keeps to: for all of its threads, and for the one that is about to take over another."""
+
+    for_all: ClassVar[list[File | None]] = []
+    file: File | None = None
+    is_new = False
+
+
+_KEPT = _Kept()
+
+
+def keep_file() -> None:
+    """Keep to the file as it is now: a server opens sessions all the time, also while somebody writes into it."""
+    _KEPT.for_all[:] = [_read_file()]
+
+
+@contextmanager
+def taking_over() -> Iterator[None]:
+    """Read the file anew; where another one was kept, keep to this from here on, unless an error says it is wrong."""
+    _KEPT.file, _KEPT.is_new = _read_file(), True
+    try:
+        yield
+        if _KEPT.for_all:
+            _KEPT.for_all[:] = [_KEPT.file]
+    finally:
+        _KEPT.file, _KEPT.is_new = None, False
+
+
 def read_file() -> File | None:
     """The settings file, or None where there is none."""
+    if _KEPT.is_new:
+        return _KEPT.file
+    return _KEPT.for_all[0] if _KEPT.for_all else _read_file()
+
+
+def _read_file() -> File | None:
     named = os.environ.get("FANFOLD_CONFIG")
     path = named or NAME
     if not named and not os.path.exists(path):

@@ -8,15 +8,20 @@ from functools import partial
 from logging import LogRecord, getLogger
 from typing import Any
 
+from msgspec.structs import replace
+
+from fanfold.config.settings_file import keep_file, taking_over
 from fanfold.core.errors import FanfoldError, MissingExtra
 from fanfold.gateway.safety import BrokenOff
-from fanfold.gateway.settings import ServeSettings, read_settings
+from fanfold.gateway.settings import ServeSettings, check_settings, read_settings
 from fanfold.inspector.serve import bind
 
 LONGEST_HEAD = 256 << 10
 """Bytes of a request's line and headers; httptools alone would take any number."""
 HEAD_TIME = 60.0
 """Seconds in which a request's line and headers have to come."""
+AT_START = ("host", "port", "store", "memory", "manage")
+"""Settings that hold as they were when it was started."""
 DRAIN = 30
 """Seconds that running replies get to end after SIGTERM."""
 
@@ -29,6 +34,7 @@ def serve(settings: ServeSettings, given: dict[str, Any]) -> None:
         from fanfold.gateway.app import Gateway
     except ImportError as error:
         raise MissingExtra(f"The gateway needs {error.name}: pip install 'fanfold[serve]'") from error
+    keep_file()
     gateway = Gateway(settings)
     config = uvicorn.Config(
         gateway,
@@ -52,8 +58,10 @@ def serve(settings: ServeSettings, given: dict[str, Any]) -> None:
     gateway.is_stopping = lambda: bool(server.should_exit)
     # From here on nobody who connects is turned away, so what is printed is true.
     place = bind(settings.host, settings.port, config.backlog)
-    url = f"http://{settings.host}:{settings.port}"
-    print(f"fanfold serves {url}; sessions are kept in {settings.store}. Ctrl-C ends it.", file=sys.stderr)
+    print(
+        f"fanfold serves {settings.url}; sessions are kept in {settings.store}. Ctrl-C ends it.",
+        file=sys.stderr,
+    )
     print_link(gateway)
     server.run(sockets=[place])
 
@@ -113,8 +121,7 @@ def print_link(gateway: Any) -> None:
     if not settings.is_local:
         print("The inspector is at /; a key's holder gets a link by POST /inspector/link.", file=sys.stderr)
         return
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    link = f"http://{host}:{settings.port}/?token={gateway.inspection.token()}"
+    link = f"{settings.url}/?token={gateway.inspection.token()}"
     print(f"Open {link} to see what models saw; the link works once.", file=sys.stderr)
 
 
@@ -127,8 +134,16 @@ def reload(gateway: Any, given: dict[str, Any]) -> None:
     """Read the settings again; where they are wrong, go on with the old ones and say so."""
     log = getLogger("fanfold.gateway")
     try:
-        gateway.configure(read_settings(given))
-        log.warning("The settings were read again.")
-        print_link(gateway)
+        with taking_over():
+            told, now = read_settings(given), gateway.settings
+            late = [name for name in AT_START if getattr(told, name) != getattr(now, name)]
+            settings = replace(told, **{name: getattr(now, name) for name in late})
+            check_settings(settings)  # it still listens where it did
+            gateway.configure(settings)
     except FanfoldError as error:
         log.error("The settings were read again and are wrong, so the old ones hold: %s", error)
+        return
+    log.warning("The settings were read again.")
+    if late:
+        log.warning("These hold only from the next start on: %s.", ", ".join(late))
+    print_link(gateway)

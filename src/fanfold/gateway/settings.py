@@ -118,6 +118,13 @@ class ServeSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         own = () if self.host in ("0.0.0.0", "::") else (self.host,)
         return frozenset(name.lower() for name in (*LOOPBACK, *own, *self.hosts))
 
+    @property
+    def url(self) -> str:
+        """The address that clients on this machine are given; one that stands for all of its addresses is none."""
+        everywhere = self.host in ("0.0.0.0", "::")
+        host = next(iter(self.hosts), "127.0.0.1") if everywhere else self.host
+        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+
     def address(self, provider: str) -> str:
         """Where a provider is."""
         return split_upstream(self.upstreams.get(provider, PROVIDERS[provider]))[1].rstrip("/")
@@ -195,10 +202,10 @@ def impossible(settings: ServeSettings) -> Iterator[Mistake]:
         if provider not in PROVIDERS:
             yield Mistake(here, str(unknown("upstream", provider, tuple(PROVIDERS))))
         elif not _is_address(split_upstream(address)[1]):
-            example = f"{PROVIDERS[provider]}, behind the dialect that it speaks if that is another one"
             yield Mistake(
                 here,
-                f"The upstream {provider} is an address such as {example}: openai.chat+http://127.0.0.1:8000/v1.",
+                f"The upstream {provider} has no address that can be asked. Write one such as {PROVIDERS[provider]}; "
+                "if it speaks another dialect, with that before it: openai.chat+http://127.0.0.1:8000/v1.",
             )
     if not settings.is_local and not settings.keys:
         yield Mistake(
@@ -222,6 +229,11 @@ def _impossible_key(key: VirtualKey, name: str, secrets: dict[str, str]) -> Iter
     here, title = ("serve", "keys", name), f"[serve.keys.{name}]"
     if not key.tenant:
         yield Mistake((*here, "tenant"), f"The tenant of {title} has no name: give it one.")
+    elif not key.tenant.isprintable():
+        yield Mistake(
+            (*here, "tenant"),
+            f"The tenant of {title} has a sign in its name that cannot be printed: take it out.",
+        )
     for field in ("key", *PROVIDERS):
         written = getattr(key, field)
         try:

@@ -78,9 +78,9 @@ def serve(
 
     given["upstreams"] = dict(map(_upstream, upstreams))
     settings = read_settings(given)
-    url = f"http://{settings.host}:{settings.port}"
+    url = settings.url
     if client is not None:
-        lines = lines_for(client, url)
+        lines = lines_for(client, url) + (_WITH_KEY if settings.keys else "")
         say({"client": client, "lines": lines.splitlines()}, lines, as_json)
     elif check:
         check_usable(settings, given)
@@ -91,6 +91,9 @@ def serve(
 
             instrument()
         listen(settings, given)
+
+
+_WITH_KEY = "\n# and as its API key, a key of [serve.keys]"
 
 
 def _upstream(text: str) -> tuple[str, str]:
