@@ -51,7 +51,7 @@ class File(msgspec.Struct, frozen=True):
         return BadSetting(f"{self.name}{f', line {line}' if line else ''}: {message}")
 
 
-class _Kept(local):
+class _KeptFile(local):
     """The file that a server keeps to: for all of its threads, and for the one that is about to take over another."""
 
     for_all: ClassVar[list[File | None]] = []
@@ -59,7 +59,7 @@ class _Kept(local):
     is_new = False
 
 
-_KEPT = _Kept()
+_KEPT = _KeptFile()
 
 
 def keep_file() -> None:
