@@ -1,6 +1,7 @@
 """Until a session has its first edit, the provider gets the client's bytes and the client the provider's."""
 
 import gzip
+import socket
 import zlib
 
 import pytest
@@ -114,3 +115,37 @@ def test_an_upstream_may_have_the_version_in_its_address_or_not():
                 gate.post("/chat/completions", CHAT)
     paths = [path for _, path, _, _ in upstream.requests]
     assert paths == ["/v1/chat/completions"] * 4 + ["/api/v1/chat/completions"] * 2
+
+
+def in_chunks(path, body, size):
+    """A request whose body comes in chunks of its own."""
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    chunks = b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces)
+    head = (
+        f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\n"
+    )
+    return f"{head}transfer-encoding: chunked\r\n\r\n".encode() + chunks + b"0\r\n\r\n"
+
+
+@pytest.mark.parametrize("path", REQUESTS)
+@pytest.mark.parametrize("size", [1, 7, 4_096])
+def test_a_request_in_chunks_arrives_whole(path, size):
+    with (
+        Upstream(EVENTS, headers=KIND) as upstream,
+        Gate(upstream.url) as gate,
+        socket.create_connection(("127.0.0.1", gate.port), timeout=60) as connection,
+    ):
+        connection.sendall(in_chunks(path, REQUESTS[path], size))
+        told = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert told.startswith(b"HTTP/1.1 200 ")
+    assert [body for *_, body in upstream.requests] == [REQUESTS[path]]
+
+
+@pytest.mark.parametrize("path", REQUESTS)
+def test_a_body_packed_with_brotli_is_passed_on_as_it_is(path):
+    packed = b"\x0b\x02\x80hello\x03"
+    told = {**KIND, "content-encoding": "br"}
+    with Upstream([packed[:3], packed[3:]], headers=told) as upstream, Gate(upstream.url) as gate:
+        status, headers, body = gate.post(path, packed, content_encoding="br", accept_encoding="br")
+    assert (status, upstream.body, upstream.requests[0][2]["content-encoding"]) == (200, packed, "br")
+    assert (body, headers["content-encoding"]) == (packed, "br")

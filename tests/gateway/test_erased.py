@@ -275,3 +275,15 @@ def test_while_nobody_knows_what_was_erased_nothing_is_passed_on_unread():
     ):
         status, _, told = gate.post("/v1/embeddings", b'{"input": "x"}')
         assert (status, b"was not reached" in told, upstream.requests) == (503, True, [])
+
+
+def test_what_cannot_be_read_at_all_is_not_passed_on_where_something_was_erased(tmp_path):
+    with (
+        Upstream([json.dumps(REPLY).encode()]) as upstream,
+        Gate(upstream.url, store=f"sqlite:{tmp_path / 'agent.db'}") as gate,
+    ):
+        erase_number(tmp_path, gate, x_session_id="one")
+        known = len(upstream.requests)
+        for path in ("/v1/chat/completions", "/v1/messages/count_tokens", "/v1/embeddings"):
+            assert gate.post(path, b"packed", content_encoding="br")[0] in (403, 404, 503)
+        assert len(upstream.requests) == known

@@ -36,7 +36,7 @@ from fanfold.gateway.journal import Exchanged, begin
 from fanfold.gateway.keys import Holder
 from fanfold.gateway.lookups import serve_rounds
 from fanfold.gateway.question import ask, ask_until_it_fits, record
-from fanfold.gateway.reading import find_step, place, read, unpacked, wants_bypass
+from fanfold.gateway.reading import find_step, is_legible, place, read, unpacked, wants_bypass
 from fanfold.gateway.references import CARRYING, check_shared, check_stored
 from fanfold.gateway.responses import may_be_looked_up
 from fanfold.gateway.route import Destination
@@ -273,7 +273,7 @@ async def manage(gateway: Gateway, exchange: Exchange, asked: HttpRequest | None
             await check_erased(conversations, exchange, asked)
         elif exchange.body:
             check_unread(conversations, exchange)
-        raise Unmanaged("no conversation")
+        raise Unmanaged("no conversation" if is_legible(exchange) else "packed in an unknown way")
     tenant, name = exchange.holder.tenant, None
     try:
         if wants_bypass(exchange) and not conversations.guards(tenant):

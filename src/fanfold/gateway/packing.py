@@ -13,6 +13,7 @@ from fanfold.gateway.safety import Refused, too_large
 _SLICE = 1 << 10
 """zstd makes 32 MiB of so many bytes at the most, and cannot be told to stop earlier."""
 _WIDEST = 1 << 27
+_KNOWN = ("gzip", "x-gzip", "deflate", "zstd")
 
 
 class TooMuch(ValueError):
@@ -91,6 +92,11 @@ def unpacking(coding: str | None, most: int) -> Unpacking | None:
 def is_packed(coding: str | None) -> bool:
     """Whether a body is packed in any way."""
     return (coding or "identity").strip().lower() not in ("identity", "")
+
+
+def is_readable(coding: str | None) -> bool:
+    """Whether a body of this content coding can be read here."""
+    return coding is None or not is_packed(coding) or coding.strip().lower() in _KNOWN
 
 
 def unpack(body: bytes, coding: str | None, most: int) -> bytes:

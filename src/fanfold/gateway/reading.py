@@ -9,12 +9,17 @@ from fanfold.core.errors import BadInput
 from fanfold.dialects.http.request import BETA, HttpRequest, read_request
 from fanfold.gateway.course import Continuation, Place, place_of
 from fanfold.gateway.headers import get
-from fanfold.gateway.packing import unpack
+from fanfold.gateway.packing import is_readable, unpack
 from fanfold.gateway.safety import Refused
 
 if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway
     from fanfold.gateway.exchange import Exchange
+
+
+def is_legible(exchange: Exchange) -> bool:
+    """Whether the body is packed in a way that is known here, or not at all."""
+    return is_readable(get(exchange.headers, b"content-encoding"))
 
 
 def unpacked(exchange: Exchange, most: int) -> bytes:
@@ -24,7 +29,7 @@ def unpacked(exchange: Exchange, most: int) -> bytes:
 
 def read(exchange: Exchange, most: int) -> HttpRequest | None:
     """What the client asks for; None where it is nothing that a session could answer."""
-    if exchange.to.route is None or not exchange.body:
+    if exchange.to.route is None or not exchange.body or not is_legible(exchange):
         return None
     body = unpacked(exchange, most)
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.headers}
@@ -43,6 +48,8 @@ def read(exchange: Exchange, most: int) -> HttpRequest | None:
 def find_step(gateway: Gateway, exchange: Exchange) -> Continuation | None:
     """The conversation that a request goes on from, where its bytes tell."""
     if gateway.conversations is None or exchange.to.purpose != "reply" or wants_bypass(exchange):
+        return None
+    if not is_legible(exchange):
         return None
     data = unpacked(exchange, gateway.settings.max_body)
     return gateway.courses.find(place(exchange), exchange.holder, exchange.headers, data)

@@ -40,7 +40,7 @@ _FREE = frozenset(
     }
 )
 """Fields with words of clients and models, where such a name means nothing."""
-_TWO_WAYS = "The body can be read in more than one way, so it is not known what it refers to."
+_TWO_WAYS = "The body cannot be read here, or in more than one way, so it is not known what it refers to."
 
 
 def check_shared(exchange: Exchange, asked: HttpRequest | None) -> None:
