@@ -1,6 +1,8 @@
 """What can go wrong, and that an agent goes on all the same."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
+from http.client import IncompleteRead
 
 import anthropic
 import openai
@@ -9,7 +11,7 @@ from google import genai
 
 from fanfold.core.errors import StoreFailed
 from fanfold.testing.provider import Fail, Provider, Turn
-from tests.gateway.gate import Gate
+from tests.gateway.gate import Gate, Upstream
 from tests.provider.test_sdks import (
     FAULTS,
     THOUGHT,
@@ -123,3 +125,64 @@ def test_a_request_may_ask_to_be_passed_through():
         assert headers["x-fanfold-session"]
         assert headers["x-fanfold-edits"] == "0"
         assert headers["x-fanfold-tokens-before"] == headers["x-fanfold-tokens"] != "0"
+
+
+CHUNK = b'data: {"id":"c","model":"gpt-4o","choices":[{"index":0,"delta":{"content":"Half"}}]}\n\n'
+HALF = {
+    "in the middle of an event": [CHUNK, b'data: {"id":"c","choices":[{"index":0,"delta":{"con'],
+    "in the middle of a character": [
+        CHUNK,
+        b'data: {"id":"c","choices":[{"index":0,"delta":{"content":"\xc3',
+    ],
+    "between two events": [CHUNK],
+    "before the first event": [b"da"],
+}
+
+
+def heard(gate, body):
+    """What a client gets of a reply, whole or not."""
+    try:
+        return gate.post("/v1/chat/completions", json.dumps(body).encode())[2]
+    except IncompleteRead as broken:
+        return broken.partial
+
+
+@pytest.mark.parametrize("cut", [True, False], ids=["cut", "ended"])
+@pytest.mark.parametrize("where", HALF)
+def test_a_stream_that_ends_too_soon_is_passed_on_so_far_and_never_in_the_history(where, cut):
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "hi"}], "stream": True}
+    body["tools"] = [{"type": "function", "function": {"name": "run", "parameters": {"type": "object"}}}]
+    told = {"content-type": "text/event-stream"}
+    with Upstream(HALF[where], headers=told, cut=cut) as upstream, Gate(upstream.url) as gate:
+        for _ in range(3):
+            assert heard(gate, body) == b"".join(HALF[where])
+        pool = gate.gateway.conversations.pool
+        (name,) = pool.store.sessions("default")
+        with pool.session(name) as chat:
+            assert [row.role for row in chat.view().rows] == ["user"]
+
+
+def test_a_storm_of_errors_is_passed_on_and_afterwards_all_is_as_before():
+    failing = [Fail.server_error(503), Fail.overloaded(), Fail.server_error(500), Fail.rate_limit(1)] * 25
+
+    def play(request):
+        return failing.pop() if failing else Turn("Done.")
+
+    def insist(number):
+        body = json.dumps(
+            {**Chat(gate).request, "messages": [{"role": "user", "content": f"Task {number}."}]}
+        )
+        told = []
+        while not told or told[-1] != 200:
+            told.append(gate.post("/v1/chat/completions", body.encode(), x_session_id=f"s{number}")[0])
+        return told
+
+    with Provider(play) as provider, Gate(provider.url) as gate, ThreadPoolExecutor(20) as threads:
+        told = [status for each in threads.map(insist, range(20)) for status in each]
+        pool = gate.gateway.conversations.pool
+        for name in pool.store.sessions("default"):
+            with pool.session(name) as chat:
+                assert [row.role for row in chat.view().rows] == ["user", "assistant"]
+        assert gate.gateway.active == 0
+    assert (told.count(200), set(told)) == (20, {200, 429, 500, 503})
+    assert len(told) == 120
