@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 import zlib
+from base64 import urlsafe_b64encode
 
 import msgspec
 import pytest
@@ -17,6 +18,7 @@ from fanfold.gateway import safety, server
 from fanfold.gateway.packing import unpack
 from fanfold.gateway.settings import VirtualKey
 from fanfold.gateway.stream import Overheard
+from fanfold.testing.provider import Provider, Turn
 from tests.gateway.gate import Gate, Upstream
 
 TOOLS = [{"type": "function", "function": {"name": "run", "parameters": {"type": "object"}}}]
@@ -456,6 +458,47 @@ def test_a_reference_is_found_also_in_what_only_goes_on(shared, upstream):
     known = len(upstream.requests)
     assert shared.post(PATH, msgspec.json.encode({**CHAT, "messages": [*more, named]}), **BOB)[0] == 404
     assert len(upstream.requests) == known
+
+
+@pytest.mark.parametrize("session", ["evil\r\nset-cookie: a=1", "../../x", "chat-one"])
+def test_a_reference_that_nobody_gave_opens_no_session(gate, upstream, session):
+    name = urlsafe_b64encode(session.encode()).decode()
+    item = {"type": "compaction", "encrypted_content": f"fanfold.{name}.resp_made_up"}
+    asked = {
+        "model": "gpt-5.2",
+        "input": [item, ITEM],
+        "tools": [{"type": "function", **TOOLS[0]["function"]}],
+    }
+    status, headers, _ = gate.post("/v1/responses", json.dumps(asked).encode())
+    assert (status, headers["x-fanfold-bypassed"]) == (200, "stored elsewhere")
+    assert session not in gate.gateway.conversations.pool.store.sessions("default")
+
+
+ODD_REQUESTS = {
+    "a model that leads elsewhere": {"model": "../../v1/files"},
+    "a content of no kind": {"messages": [{"role": "user", "content": {"a": 1}}]},
+    "tools of no kind": {"tools": [5]},
+}
+
+
+@pytest.mark.parametrize("odd", ODD_REQUESTS)
+def test_what_cannot_be_converted_is_the_clients_mistake(upstream, odd):
+    known = len(upstream.requests)
+    with Gate(None, upstreams={"openai": f"gemini+{upstream.url}"}) as gate:
+        status, _, told = gate.post(PATH, json.dumps({**CHAT, **ODD_REQUESTS[odd]}).encode())
+    assert (status, b"cannot be converted" in told, len(upstream.requests)) == (400, True, known)
+
+
+def test_fields_that_are_lost_make_no_header_of_their_own():
+    body = {**CHAT, "x\r\nset-cookie: a=1": 1, "é": 2, **{f"field{n}": n for n in range(5_000)}}
+    with (
+        Provider([Turn("Hi.")]) as provider,
+        Gate(None, upstreams={"openai": f"anthropic+{provider.url}"}) as gate,
+    ):
+        _, headers, _ = gate.post(PATH, json.dumps({**body, "model": "claude-sonnet-4-5"}).encode())
+    assert "set-cookie" not in {name.lower() for name in headers}
+    assert "x??set-cookie: a=1" in headers["x-fanfold-lost"]
+    assert len(headers["x-fanfold-lost"]) < 2_100
 
 
 @pytest.mark.parametrize("pair", [("a/b", "a:b"), ("x" * 100 + "1", "x" * 100 + "2"), ("é", "è")])

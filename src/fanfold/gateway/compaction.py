@@ -59,17 +59,20 @@ def without_trigger(request: HttpRequest) -> HttpRequest:
     return msgspec.structs.replace(request, body={**request.body, "input": kept})
 
 
-def expand(request: HttpRequest) -> tuple[HttpRequest, str | None]:
-    """The request with what its reference stands for, and the session that is meant; as it is where it has none."""
+def expand(request: HttpRequest) -> HttpRequest:
+    """The request with what its reference stands for; as it is where it has none.
+
+    Which session is meant is told by the reply alone: what else stands in a reference may be anybody's words.
+    """
     items = request.body.get("input")
     if request.dialect != "openai.responses" or not isinstance(items, list):
-        return request, None
+        return request
     found = [(at, told) for at, item in enumerate(items) if (told := read_reference(item)) is not None]
     if not found:
-        return request, None
+        return request
     at, told = found[-1]
     body = {**request.body, "input": items[at + 1 :], "previous_response_id": told.reply}
-    return msgspec.structs.replace(request, body=body), told.session
+    return msgspec.structs.replace(request, body=body)
 
 
 def read_reference(item: Any) -> Reference | None:

@@ -29,7 +29,7 @@ from fanfold.gateway.clients import client_named
 from fanfold.gateway.compaction import Reference, asks_for_summary, expand, new_reference
 from fanfold.gateway.course import Continuation, Course, Place, chart
 from fanfold.gateway.guard import Guard
-from fanfold.gateway.headers import Headers
+from fanfold.gateway.headers import Headers, header_value
 from fanfold.gateway.hidden import (
     Rounds,
     added_tools,
@@ -103,9 +103,7 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
         """What the client is told about it."""
         told = {"session": self.name, "tokens": str(self.after), "edits": str(self.edits)}
         told["tokens-before"] = str(self.whole)
-        return [
-            (f"x-fanfold-{name}".encode(), value.encode("latin-1", "replace")) for name, value in told.items()
-        ]
+        return [(f"x-fanfold-{name}".encode(), header_value(value)) for name, value in told.items()]
 
 
 class Conversations:
@@ -209,9 +207,7 @@ class Conversations:
         return find_seen(self._seen.get((holder.tenant, identity.root), {}), _messages(request))[0]
 
     def _find(self, headers: Headers, holder: Holder, request: HttpRequest) -> str:
-        request, meant = expand(request)
-        if meant is not None:
-            return meant
+        request = expand(request)
         if isinstance(previous := request.body.get("previous_response_id"), str):
             return self._find_reply(holder.tenant, previous)
         identity = identify(headers, request)
@@ -268,7 +264,7 @@ class Conversations:
 
     def _given(self, tenant: str, request: HttpRequest) -> HttpRequest:
         """The request with what its references mean: a reply of several rounds was told under the first one's id."""
-        request = expand(request)[0]
+        request = expand(request)
         previous = request.body.get("previous_response_id")
         last = self._shelf.get(tenant, _TOLD + previous) if isinstance(previous, str) else None
         if last is None:
@@ -419,7 +415,7 @@ class Conversations:
         edits = self._edits(name, holder, view)
         # What a client leaves to a server's memory is sent in full: the provider need not have stored it.
         hidden = hidden_tools(request, sent, recalls=recalls)
-        changed = edits or hidden or expand(request)[0].body.get("previous_response_id") is not None
+        changed = edits or hidden or expand(request).body.get("previous_response_id") is not None
         body = wire_bytes(with_less_room(compose(request, sent), spent or 0)) if changed else None
         return Managed(
             name=name,

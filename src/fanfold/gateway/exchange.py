@@ -30,7 +30,7 @@ from fanfold.gateway.compaction import compacted_reply, is_trigger, without_trig
 from fanfold.gateway.conversations import Conversations, Managed, Unmanaged
 from fanfold.gateway.course import Continuation, Course
 from fanfold.gateway.foreign import Answer, own_headers
-from fanfold.gateway.headers import Headers, get, to_client
+from fanfold.gateway.headers import Headers, get, header_value, to_client
 from fanfold.gateway.identity import claim_of
 from fanfold.gateway.journal import Exchanged, begin
 from fanfold.gateway.keys import Holder
@@ -137,7 +137,7 @@ async def serve_asked(
     try:
         managed = managed or await manage(gateway, exchange, asked)
     except Unmanaged as reason:
-        own = [(b"x-fanfold-bypassed", str(reason).encode("latin-1", "replace"))]
+        own = [(b"x-fanfold-bypassed", header_value(str(reason)))]
         account.bypassed = str(reason)
     account.own = time() - account.time
     if managed is None:
@@ -221,7 +221,7 @@ async def answer_trigger(gateway: Gateway, exchange: Exchange, asked: HttpReques
         _LOG.warning("A client's compaction is left to its provider: %s.", type(error).__name__)
         return False
     gateway.metrics.add("client_compactions")
-    own = [(b"x-fanfold-session", name.encode("latin-1", "replace"))]
+    own = [(b"x-fanfold-session", header_value(name))]
     body = compacted_reply(reference, asked.model, int(time()))
     if asked.route.purpose == "compact":
         body = {key: body[key] for key in ("id", "created_at", "output", "usage")} | {

@@ -21,7 +21,7 @@ from fanfold.dialects.http.events import EVENTS, event_reader, wire_bytes
 from fanfold.dialects.http.replies import reply_id
 from fanfold.dialects.http.request import HttpRequest, read_request, write_request
 from fanfold.dialects.registry import DialectName
-from fanfold.gateway.headers import Headers, get, key_of, with_key
+from fanfold.gateway.headers import Headers, get, header_value, key_of, with_key
 from fanfold.gateway.packing import unpack
 from fanfold.gateway.safety import Refused
 
@@ -93,7 +93,7 @@ class ForeignAnswer:
     def own(self) -> Headers:
         """What the client is told beside it: what did not carry over."""
         lost = ", ".join(self._foreign.converted.lost)
-        return [(_LOST, lost.encode("latin-1", "replace"))] if lost else []
+        return [(_LOST, header_value(lost))] if lost else []
 
     @property
     def _opening(self) -> Opening:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 Headers = list[tuple[bytes, bytes]]
@@ -9,6 +10,8 @@ Headers = list[tuple[bytes, bytes]]
 
 OWN = b"x-fanfold-"
 """What the gateway is told by clients, and tells them; no provider sees it."""
+_ODD = re.compile(r"[^ -~]")
+_LONGEST = 2_000
 _OWN_COOKIE = b"fanfold-"
 _HOPS = frozenset(
     {
@@ -34,6 +37,12 @@ def get(headers: Headers, name: bytes) -> str | None:
         if key == name:
             return value.decode("latin-1")
     return None
+
+
+def header_value(text: str) -> bytes:
+    """A text as the value of a header: without what would end it, and not longer than clients take."""
+    plain = _ODD.sub("?", text)
+    return (plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST]}...").encode()
 
 
 def to_upstream(headers: Headers, provider: str, without: Iterable[bytes] = ()) -> Headers:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from fanfold.core.errors import Busy
+from fanfold.core.errors import Busy, FanfoldError
 from fanfold.dialects.dialect import Reply
 from fanfold.dialects.http.errors import Trouble, read_error
 from fanfold.dialects.registry import DialectName
@@ -113,7 +113,10 @@ async def ask_elsewhere(gateway: Gateway, exchange: Exchange, body: bytes, to: D
         raise Refused(404, f"The upstream speaks {to}, which has no such thing.")
     packed = get(exchange.headers, b"content-encoding") if body is exchange.body else None
     sent = read_sent(asked, exchange.path.rstrip("/"), unpack(body, packed, gateway.settings.max_body))
-    foreign = convert(asked, sent, to, holder.model_for(asked.dialect, asked.model))
+    try:
+        foreign = convert(asked, sent, to, holder.model_for(asked.dialect, asked.model))
+    except FanfoldError as error:
+        raise Refused(400, f"The request cannot be converted for {to}: {error}") from error
     exchange.account.lost = ", ".join(foreign.converted.lost)
     address = upstream_address(gateway.settings.address(provider), foreign.path)
     headers = foreign.signed(exchange.headers, exchange.query, holder.secret(provider))
