@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 import click
 
 from fanfold.text.json_text import print_json
-from fanfold.text.lines import columns_of, padded
+from fanfold.text.lines import columns_of, cut_to, padded
 from fanfold.text.lines import many as many  # every command says a number of things
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")
@@ -26,21 +26,38 @@ def say(value: Any, text: str, as_json: bool, *, beside: bool = False) -> None:
         click.echo(said, err=beside)
 
 
-def columns(rows: Sequence[Sequence[Any]], right: Sequence[int] = (), *, wanted: Sequence[int] = ()) -> str:
-    """Rows in columns that line up; those numbered in `right` to the right.
+def columns(
+    rows: Sequence[Sequence[Any]],
+    right: Sequence[int] = (),
+    *,
+    wanted: Sequence[int] = (),
+    heads: Sequence[str] = (),
+) -> str:
+    """Rows in columns that line up; those numbered in `right` to the right. The first row is their `heads`, by default.
 
     On a terminal that is too narrow for all, columns are left out and named in a last line: first those that are not
-    in `wanted`, the last one first. The first column always stays.
+    in `wanted`, the last one first. The first column always stays; it takes no more than half of the room then.
     """
-    cells = [[_cell(value) for value in row] for row in rows]
+    cells, room = [[_cell(value) for value in row] for row in rows], terminal_width()
+    cut = room is not None and _cut_names(cells, room)
     widths = [max(map(columns_of, column)) for column in zip(*cells, strict=True)] if cells else []
     shown = _fitting(widths, [*wanted, *(i for i in range(len(widths)) if i not in wanted)])
     lines = []
     for row in cells:
         aligned = [row[i].rjust(widths[i]) if i in right else padded(row[i], widths[i]) for i in shown]
         lines.append("  ".join(aligned).rstrip())
-    left_out = [cells[0][i] for i in range(len(widths)) if i not in shown]
+    left_out = ["the ends of long names"] * cut
+    left_out += [(heads or cells[0])[i] for i in range(len(widths)) if i not in shown]
     return "\n".join([*lines, *_say_left_out(left_out)])
+
+
+def _cut_names(cells: list[list[str]], room: int) -> bool:
+    """Cut what is long in the first column of a table that does not fit; whether anything was."""
+    widest = sum(max(map(columns_of, column)) + 2 for column in zip(*cells, strict=True)) - 2
+    long = [row for row in cells if columns_of(row[0]) > room // 2 and widest > room]
+    for row in long:
+        row[0] = cut_to(row[0], room // 2)
+    return bool(long)
 
 
 def _fitting(widths: Sequence[int], order: Sequence[int]) -> list[int]:

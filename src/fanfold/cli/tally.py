@@ -140,7 +140,9 @@ def _blocks(tally: Tally) -> Iterator[str]:
             (f"{one.conversation[:24]} #{one.number}", one.role, one.tokens, one.begins)
             for one in tally.largest
         ]
-        yield "biggest messages\n" + columns(rows, right=(2,))
+        yield "biggest messages\n" + columns(
+            rows, right=(2,), heads=("message", "role", "tokens", "beginnings")
+        )
     yield _repeats(tally)
 
 
@@ -159,7 +161,7 @@ def _bars(figures: dict[str, int], total: int) -> str:
     rows = [
         (name, figures[name], f"{share:.1%}", "█" * round(share * _BAR)) for name, share in shares.items()
     ]
-    return columns(rows, right=(1, 2))
+    return columns(rows, right=(1, 2), heads=("kind", "tokens", "share", "bars"))
 
 
 def as_svg(tally: Tally) -> str:

@@ -127,7 +127,7 @@ def undo(chat: fanfold.Session, what: str | None, through: bool, dry_run: bool, 
             if again
             else _coming(chat, told)
         )
-        lines = (f"{names} would be undone: {tokens}.", rest, _ahead(chat, told), "Nothing was changed.")
+        lines = (f"{names} would be undone: {tokens}.", rest, _ahead(told), "Nothing was changed.")
         said = {"decisions": told.decisions, "before": told.before, "after": told.after, "dry_run": True}
         say(said, " ".join(filter(None, lines)), as_json)
         return
@@ -245,7 +245,8 @@ def _after_undo(before: View, chat: fanfold.Session, decisions: Sequence[Decisio
     if again := _after_redo(before, chat, decisions):
         return again
     back = _say_taken_back(before, chat, decisions)
-    return "\n".join(filter(None, (back, _still_short(chat, decisions), _ahead(chat, chat.preview()))))
+    ahead = _ahead(chat.preview(), command_on(chat, "", "redo"))
+    return "\n".join(filter(None, (back, _still_short(chat, decisions), ahead)))
 
 
 def _say_taken_back(before: View, chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
@@ -311,9 +312,7 @@ def _after_return(what: str | None, chat: fanfold.Session, decisions: Sequence[D
     held = f"Automatic edits leave it alone until: {command_on(chat, str(what), 'release')}"
     first = next(one.edit.edit for one in decisions if isinstance(one.edit, Undo))
     back = f"To hide it again: {command_on(chat, first, 'redo')}"
-    ahead = _ahead(chat, chat.preview())
-    lines = (f"The message is back{rest}.", held, ahead, "" if "To hide it again" in ahead else back)
-    return "\n".join(filter(None, lines))
+    return "\n".join(filter(None, (f"The message is back{rest}.", held, _ahead(chat.preview()), back)))
 
 
 def _say_again(chat: fanfold.Session, decisions: Sequence[Decision], stands: str = "stands") -> str:
@@ -367,14 +366,13 @@ def _still_short(chat: fanfold.Session, decisions: Sequence[Decision]) -> str:
     return f"{len(left):,} of these {len(entries):,} messages {were}. {back}"
 
 
-def _ahead(chat: fanfold.Session, told: Preview) -> str:
-    """What the next request does if the view is now too large for it."""
+def _ahead(told: Preview, back: str = "") -> str:
+    """What the next request does if the view is too large for it, and the command that hides it `back` again."""
     if told.problem:
         size, colon, _ = told.problem.partition(": ")
-        known = (
-            f"{size}. To hide it again: {command_on(chat, '', 'redo')}" if colon and " fit" in size else ""
-        )
-        return f"The next request cannot be sent so: {known or told.problem}"
+        way_out = f" To hide it again: {back}" if back else ""
+        known = f"{size}.{way_out}" if colon and " fit" in size else told.problem
+        return f"The next request cannot be sent so: {known}"
     if not told.due or (told.reduced is not None and told.reduced >= told.after):
         return ""  # nothing more can be reduced, and it fits
     to = f" to about {told.reduced:,} tokens" if told.reduced is not None else ""
