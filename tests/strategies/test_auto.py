@@ -8,10 +8,11 @@ import pytest
 
 import fanfold
 from fanfold import BadSetting, Elide, Outcome, Session
+from fanfold.core.budget import Budget
 from fanfold.core.edit import Decision
 from fanfold.core.view import Row
 from fanfold.outputs.filters.clip import SIZE, clip_within
-from fanfold.strategies.auto import Auto, auto
+from fanfold.strategies.auto import _END, _START, Auto, _at, auto
 from fanfold.strategies.handover.tongue import ENGLISH
 from fanfold.testing import called, replied, returned, said
 from strategies.kinds import GOAL, RULE, steps
@@ -273,3 +274,14 @@ def test_words_that_a_client_put_in_do_not_make_layers_be_written_anew() -> None
             running(chat, 4, number)
             added += bool(old) and len(memory(chat)) > len(old) and stand(old, memory(chat))
         assert added > 3
+
+
+@pytest.mark.parametrize("thrift", [0.01, 0.3, 0.5, 0.7, 1.0])
+@pytest.mark.parametrize("room", [4_000, 16_500, 34_000, 40_000, 250_000])
+def test_the_larger_the_frame_the_later_a_reduction_starts_and_ends(room: int, thrift: float) -> None:
+    """So a view that is short enough without any frame needs no closer look."""
+    budget = Budget(window=room, reserve=0)
+    frames = [0, *range(1, budget.room, 37), budget.room]
+    for shares in (_START, _END):
+        places = [_at(shares, thrift, frame, budget) for frame in frames]
+        assert places == sorted(places)

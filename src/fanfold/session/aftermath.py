@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 import msgspec
@@ -25,12 +26,20 @@ class Aftermath(msgspec.Struct):
 
 
 class HashedRows(msgspec.Struct, frozen=True):
-    """The rows that were last sent, and their hashes one behind the other; `request.py` reads and writes it."""
+    """The rows that were last sent, and what is hashed of them; `request.py` reads and writes it."""
 
     rows: tuple[Row, ...] = ()
-    digests: bytes = b""
+    hashing: Any = blake2b(digest_size=16)
+    """The hash of their hashes, one behind the other. A copy of it takes in those of more rows."""
     losing: tuple[Row, ...] = ()
     """Those of which something cannot be sent."""
+
+    def up_to(self, rows: Sequence[Row]) -> HashedRows:
+        """The same for rows that begin with these."""
+        new, hashing = rows[len(self.rows) :], self.hashing.copy()
+        hashing.update(b"".join([row.weight.digest for row in new]))
+        losing = self.losing + tuple([row for row in new if row.weight.lost])
+        return HashedRows(rows=tuple(rows), hashing=hashing, losing=losing)
 
 
 class Judged(msgspec.Struct):

@@ -23,6 +23,7 @@ from fanfold.core.record import (
 )
 from fanfold.dialects.dialect import Marks
 from fanfold.dialects.weigh import framed
+from fanfold.session.aftermath import HashedRows
 from fanfold.session.cache import model_of, no_request
 from fanfold.session.cause import as_decided, made_again
 from fanfold.session.look import summary_of
@@ -236,9 +237,13 @@ def body(state: State, number: int = -1) -> SentBody:
         context=sent.context,
         marks=marks,
     )
-    rows = b"".join([row.weight.digest for row in allowed.rows])
-    seal = digest(rows, recorded.id.encode(), canonical(allowed.params), (sent.context or "").encode())
-    return SentBody(number=at, body=written, exact=seal == sent.digest)
+    beside = (recorded.id.encode(), canonical(allowed.params), (sent.context or "").encode())
+    # Until November 2026 the hashes of the rows stood in what is hashed, and not the hash of them.
+    rows = (
+        HashedRows().up_to(allowed.rows).hashing.digest(),
+        b"".join([r.weight.digest for r in allowed.rows]),
+    )
+    return SentBody(number=at, body=written, exact=sent.digest in [digest(told, *beside) for told in rows])
 
 
 def _previous_end(before: list[Sent], sent: Sent, shown: set[str]) -> str | None:

@@ -336,13 +336,14 @@ class Pool:
         return slot
 
     def _make_live(self, slot: _Slot, name: str, given: dict[str, Any], *, fresh: bool) -> None:
-        known = slot.live and slot.given == given
+        known = slot.live and (slot.given is given or slot.given == given)
         if slot.live and not known and slot.users > 1:
             raise BadInput(f"The session {name!r} is in use with other options. Wait until it is left.")
         with self._lock:
             self._hits += known
             self._misses += not known
         if known:
+            slot.given = given  # whoever comes with the very same options the next time is known at once
             assert slot.state is not None
             if fresh:
                 slot.state.unit(slot.state.catch_up)

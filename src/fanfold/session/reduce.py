@@ -24,7 +24,7 @@ from fanfold.session.cache import SOONEST, kept_for
 from fanfold.session.state import State
 from fanfold.session.traces import is_told
 from fanfold.strategies.focus import SHARE, belonging
-from fanfold.strategies.framing import beside, framing
+from fanfold.strategies.framing import beside, beside_frame_of, framing
 from fanfold.strategies.price import helps
 from fanfold.tokens.pressure import Pressure, pressure_of
 from fanfold.tokens.units import decision_in_window, outcome_in_window
@@ -300,7 +300,7 @@ def rest(state: State, tokens: int, budget: Budget) -> None:
 
 def is_due(state: State, view: View, budget: Budget) -> bool:
     """Whether a request reduces the whole view first."""
-    budget = beside(budget, framing(view))
+    budget = beside_frame_of(view, budget)
     if not view.fits(budget):
         return True
     return budget.presses(view.tokens) and view.tokens >= state.aftermath.quiet_until and helps(view, budget)
@@ -314,7 +314,7 @@ def trim(state: State, view: View, budget: Budget, reply: int | None) -> Generat
     worked = False
     if view.tokens > budget.room and view.fixed > budget.room:
         return worked
-    budget = beside(budget, framing(view))
+    budget = beside_frame_of(view, budget)
     for strategy in filter(is_watchful, state.terms.strategies):
         view = state.view() if worked else view
         if _has_work(state, strategy, strategy.due, view, _price_now(state, budget)):
@@ -341,7 +341,7 @@ def wants_to_trim(state: State, view: View, budget: Budget) -> bool:
     watchful = [strategy for strategy in state.terms.strategies if is_watchful(strategy)]
     if not watchful or (view.tokens > budget.room and view.fixed > budget.room):
         return False
-    price = _price_now(state, beside(budget, framing(view)))
+    price = _price_now(state, beside_frame_of(view, budget))
     return any(_has_work(state, strategy, strategy.due, view, price) for strategy in watchful)
 
 
@@ -373,7 +373,7 @@ def reason_to_reduce(state: State, view: View, budget: Budget) -> Reason:
     """Why a request reduces first, if it does."""
     if is_due(state, view, budget):
         return "size"
-    price = _price_now(state, beside(budget, framing(view)))
+    price = _price_now(state, beside_frame_of(view, budget))
     for strategy in filter(is_watchful, state.terms.strategies):
         if _has_work(state, strategy, strategy.due, view, price):
             return _reason_of(state, strategy, view, price)

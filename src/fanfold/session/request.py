@@ -374,18 +374,12 @@ def record(state: State, request: Request, written: Written) -> Sent:
 
 
 def _hash_rows(state: State, rows: tuple[Row, ...]) -> bytes:
-    """The hashes of all rows of a request. Nearly always they are those of the last one, and some more."""
+    """The hash of all rows of a request. Nearly always they are those of the last one, and some more."""
     known = state.judged.hashed
-    count = len(known.rows)
-    if not count or not state.judged.begins_with(rows, known.rows):
-        count, known = 0, HashedRows()
-    new = rows[count:]
-    state.judged.hashed = HashedRows(
-        rows=rows,
-        digests=known.digests + b"".join([row.weight.digest for row in new]),
-        losing=known.losing + tuple([row for row in new if row.weight.lost]),
-    )
-    return state.judged.hashed.digests
+    if not known.rows or not state.judged.begins_with(rows, known.rows):
+        known = HashedRows()
+    state.judged.hashed = known.up_to(rows)
+    return bytes(state.judged.hashed.hashing.digest())
 
 
 def _too_long(state: State, request: Request, view: View, whole: Weight) -> DoesNotFit:

@@ -114,10 +114,13 @@ class Auto(msgspec.Struct, frozen=True):
         """Whether thrift says that it is time, before the budget does."""
         if view.tokens < SMALLEST or not (self.thrift or budget.cold):
             return False
-        start, end = (_at(shares, self.thrift, view, budget) for shares in (_START, _END))
+        if not budget.cold and view.tokens < _at(_END, self.thrift, 0, budget):
+            return False  # the larger the frame, the later: so whatever frame it has, it is too early
+        frame = framing(view)
+        start, end = (_at(shares, self.thrift, frame, budget) for shares in (_START, _END))
         if budget.cold:  # all is written anew in any case, so that an edit breaks nothing
             return view.tokens >= min(start, int(_COLD * end))
-        free = budget.room - framing(view)
+        free = budget.room - frame
         size = (free >= _SMALL) + (free > _LARGE)
         if view.tokens < start - _SOFT[size] * (start - end):
             return False
@@ -138,7 +141,7 @@ class Auto(msgspec.Struct, frozen=True):
 
     def settles(self, view: View, budget: Budget) -> bool:
         """Whether a reduction will soon be due, and a model has time to tell its story until then."""
-        start = min(_at(_START, self.thrift, view, budget), budget.ceiling)
+        start = min(_at(_START, self.thrift, framing(view), budget), budget.ceiling)
         return self.asks and view.tokens >= _AHEAD * start
 
     @property
@@ -148,7 +151,7 @@ class Auto(msgspec.Struct, frozen=True):
 
     def _goal(self, view: View, budget: Budget) -> Budget:
         """The budget with the target that is aimed at: thrift's, also where the frame puts the other out of reach."""
-        target = _at(_END, self.thrift, view, budget)
+        target = _at(_END, self.thrift, framing(view), budget)
         free = budget.room - framing(view)
         if is_crowded(budget, framing(view)) and self.thrift < 0.5:
             most = max(target, budget.ceiling - int(_FREED * free))
@@ -177,9 +180,8 @@ def _may_go(view: View) -> int:
     return sum(block.tokens for block in view.offered if block.rows[0].kind != "fold")
 
 
-def _at(shares: tuple[float, float], thrift: float, view: View, budget: Budget) -> int:
+def _at(shares: tuple[float, float], thrift: float, frame: int, budget: Budget) -> int:
     """Tokens of a view that takes a share of what the frame leaves."""
-    frame = framing(view)
     free = max(0, budget.room - frame)
     share = shares[0] + (shares[1] - shares[0]) * thrift
     return int(frame + share * _lean(free, thrift) * free)

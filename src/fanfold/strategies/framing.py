@@ -21,6 +21,11 @@ def framing(view: View) -> int:
     return view.frame.tokens + known[1]
 
 
+def beside_frame_of(view: View, budget: Budget) -> Budget:
+    """The budget for a view beside its own frame. A short view cannot have one that takes most of the room."""
+    return beside(budget, framing(view)) if view.tokens > _CROWDED[0] * budget.room else budget
+
+
 def is_crowded(budget: Budget, frame: int) -> bool:
     """Whether a frame of so many tokens leaves little of the room, and yet enough to work in."""
     return _CROWDED[0] * budget.room < frame < _CROWDED[1] * budget.room
