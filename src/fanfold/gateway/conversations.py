@@ -360,7 +360,7 @@ class Conversations:
         if managed.body is not None or managed.hidden or _defers(holder, asked):
             return None
         with managed.lease as chat:
-            mark, bodies = last_history(chat)
+            mark, bodies = last_history(chat, managed.sent.view.rows)
         course = Course(
             place=place,
             name=managed.name,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from asyncio import timeout
 from collections.abc import Collection
+from functools import lru_cache
 from typing import Any
 
 from fanfold.gateway.headers import Headers, get
@@ -60,6 +61,7 @@ def check_request(method: str, path: str, headers: Headers, hosts: Collection[st
         raise Refused(400, "The transfer-encoding is not known here: send the body as it is, or in chunks.")
 
 
+@lru_cache(8)
 def _without_port(host: str) -> str:
     found = _HOST.fullmatch(host)
     return (found["inner"] or found["name"]).lower().rstrip(".") if found else ""

@@ -233,7 +233,7 @@ def _note_entries(state: State, groups: list[Pairing], start: int) -> None:
     """
     path, found = state.path, state.resent.entries
     del found[groups[start - 1].messages[1] if start else 0 :]
-    before = (path[slice(*group.entries)] for group in reversed(groups[:start]))
+    before = (path[slice(*groups[at].entries)] for at in range(start - 1, -1, -1))
     last = tuple(next(filter(None, before), ()))
     for group in groups[start:]:
         ids = tuple(path[slice(*group.entries)]) or (last if group.spoken else ())

@@ -48,9 +48,13 @@ class Addition(msgspec.Struct, frozen=True, kw_only=True):
     """What else is sent, as a budget is to see it."""
 
 
-def last_history(chat: Session) -> tuple[object, list[Any]]:
-    """The history that was merged last: what it is known by, and its messages without the system prompt."""
+def last_history(chat: Session, accepted: tuple[Row, ...]) -> tuple[object, list[Any]]:
+    """The history that was merged last: what it is known by, and its messages without the system prompt.
+
+    The rows that were `accepted` as they came need not be looked at again.
+    """
     resent = chat._state.resent
+    resent.accepted = accepted
     return resent.mark, resent.bodies
 
 
