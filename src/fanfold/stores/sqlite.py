@@ -345,7 +345,7 @@ class SQLite(SQLStore):
         else:
             with self._writing():
                 self._add(rows)
-        self._ends[tenant, session] = LogEnd(end.tenant, end.number, seq, version, end.since, refer)
+        self._ends[tenant, session] = end._replace(seq=seq, version=version, refer=refer)
         return Stored((), seq, version, end.seq)
 
     def _add(self, rows: Sequence[Row]) -> None:
