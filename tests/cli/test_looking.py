@@ -294,3 +294,20 @@ def test_the_rows_that_are_shown_come_to_the_total_above_them(
     assert sum(int(row.split()[2].replace(",", "")) for row in rows) == total
     assert rows[0].split()[1] == says
     assert ("1 tool" in rows[0]) == ("tools" in frame)
+
+
+def test_an_older_note_of_the_same_name_names_the_one_that_replaced_it(run: Run, store: str) -> None:
+    for text in ("alpha", "beta"):
+        run("note", "run", "plan", text)
+    run("note", "run", "mood", "calm")
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+
+    def notes() -> list[str]:
+        return [line.split("[note: ")[1] for line in run("show", "run").out.splitlines() if "[note:" in line]
+
+    both = ["e1 note, replaced by e2", "e2 note", "e3 note"]
+    assert [one.rpartition("   ")[2].strip() for one in notes()] == both
+    assert run("fold", "run", ids[0], ids[2], "They looked.").code == 0
+    assert [one[:10] for one in notes()] == ["plan] beta", "mood] calm"]
+    run("undo", "run")
+    assert [one.rpartition("   ")[2].strip() for one in notes()] == both

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from shlex import quote
 from typing import Any
 
@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from fanfold.cli.saying import terminal_width
-from fanfold.core.view import View
+from fanfold.core.view import Row, View
 from fanfold.session.fit import Fitted
 from fanfold.session.look import Why
 from fanfold.session.session import Session
@@ -32,7 +32,11 @@ def printed(view: View, *, ids: bool = False, tools: Sequence[str] = ()) -> str:
     A row for the system prompt and the `tools` comes first, so that the rows come to the total above them.
     """
     head, width = str(view).split("\n", 1)[0], terminal_width()
-    marked = [row.line.marked(view.pinned_share(row) > 0 and not row.pinned) for row in view.rows]
+    newest = {row.name: row.id for row in view.rows if row.kind == "note"}
+    marked = [
+        _with_newer(row.line.marked(view.pinned_share(row) > 0 and not row.pinned), row, newest)
+        for row in view.rows
+    ]
     frame = [_frame_line(view, tools)] if view.frame.tokens or view.overhead else []
     heads, rows = [head], [str(line) for line in (*frame, *marked)]
     if width is not None:
@@ -41,6 +45,12 @@ def printed(view: View, *, ids: bool = False, tools: Sequence[str] = ()) -> str:
         f"{id[:_ID]:<{_ID}}" if ids else "" for id in ([""] * len(frame) + [row.id for row in view.rows])
     ]
     return "\n".join([*heads, *(f"{front}{row}" for front, row in zip(fronts, rows, strict=True))])
+
+
+def _with_newer(line: RowLine, row: Row, newest: Mapping[str, str]) -> RowLine:
+    """The line of an older note names the one that replaced it: it leaves with the next reduction."""
+    newer = newest.get(row.name) if row.kind == "note" else None
+    return line if newer in (None, row.id) else line._replace(reason=f"{line.reason}, replaced by {newer}")
 
 
 def _frame_line(view: View, tools: Sequence[str]) -> RowLine:
