@@ -38,3 +38,14 @@ def test_a_given_window_is_used_further_unless_settings_say_when_to_reduce(said,
         longest = last_before(gate, upstream)
     room = fuller_budget("gpt-4o", WINDOW, "openai.chat").room
     assert least < longest / room <= most
+
+
+def test_where_it_is_time_and_nothing_can_be_left_out_no_byte_changes():
+    told = {key: value for key, value in REPLY.items() if key != "usage"}
+    messages = [{"role": "user", "content": " ".join(f"word{n}" for n in range(4_600))}]
+    with Upstream([json.dumps(told).encode()]) as upstream, Gate(upstream.url, window=WINDOW) as gate:
+        for _ in range(6):
+            asked = json.dumps({"model": "gpt-4o", "messages": messages, "tools": [TOOL]}).encode()
+            _, headers, _ = gate.post("/v1/chat/completions", asked, x_session_id="one")
+            assert (headers["x-fanfold-edits"], upstream.body == asked) == ("0", True)
+            messages += [{"role": "assistant", "content": "Noted."}, {"role": "user", "content": "Go on."}]

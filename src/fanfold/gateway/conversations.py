@@ -51,6 +51,7 @@ from fanfold.session.pool import MEMORY, Lease, Pool
 from fanfold.session.request import SentRequest
 from fanfold.session.session import Session
 from fanfold.session.stored import count_unedited, has_cache
+from fanfold.tokens.pressure import Pressure
 
 _COMMON = "gpt-5.2"
 """A model with the vocabulary by which OpenAI's and Anthropic's are counted; others are read when one comes."""
@@ -121,6 +122,8 @@ class Conversations:
         """What shapes the outputs that arrive in each session."""
         self._wholes: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
         """How many messages a client last sent in each session, and the tokens of all of it."""
+        self._vain: OrderedDict[tuple[str, str], int] = OrderedDict()
+        """The tokens at which nothing could be left out of a session, though it was time."""
         self._guard = Guard(store, lambda: self.pool.store)
         self._fills = not has_own_budget()
         self._down = (0.0, "")
@@ -320,9 +323,21 @@ class Conversations:
             recalls = may and edited
             clip.fit(view, chat.pressure().room) if recalls else clip.rest()
             merged = chat.merge(with_recall_tools(whole) if recalls else whole.body)
-            if may and not recalls and _is_due(chat, merged.params, holder):
+            if may and not recalls and self._will_edit(chat, merged.params, holder):
                 recalls, merged = True, chat.merge(with_recall_tools(whole))
             return self._write(chat, name, holder, request, merged.params, recalls)
+
+    def _will_edit(self, chat: Session, params: Mapping[str, Any], holder: Holder) -> bool:
+        """Whether a reduction of the next request is due and finds something; a vain look is not soon done again."""
+        pressure, key = _pressure(chat, params, holder), (holder.tenant, chat.name)
+        if not pressure.due or pressure.tokens > pressure.room:
+            return pressure.due
+        if key in self._vain and pressure.tokens < self._vain[key] + pressure.room // 20:
+            return False
+        if chat.compact(dry_run=True).decisions:
+            return True
+        _keep(self._vain, key, pressure.tokens)
+        return False
 
     def follow(self, step: Continuation) -> tuple[Managed, Course] | None:
         """Adopt what a client added to its last request, which is sent as it is; None where it cannot be just so."""
@@ -554,9 +569,9 @@ def _is_as_it_came(row: Row) -> bool:
     )
 
 
-def _is_due(chat: Session, params: Mapping[str, Any], holder: Holder) -> bool:
-    """Whether the next request would be reduced first."""
-    return chat.pressure(max_tokens=reply_limit(holder.budgeted(params))).due
+def _pressure(chat: Session, params: Mapping[str, Any], holder: Holder) -> Pressure:
+    """How full the window is with a request of these parameters."""
+    return chat.pressure(max_tokens=reply_limit(holder.budgeted(params)))
 
 
 def _offers_tools(request: HttpRequest) -> bool:
