@@ -55,7 +55,7 @@ def _billed(totals: Totals, requests: int) -> TokenUsage:
 
 def _unmanaged(totals: Totals, requests: int, last: Sent | None) -> TokenUsage:
     """The average bill of requests with everything in them: together they have so much new as the last one is long."""
-    if last is None or not totals.sent:
+    if last is None or not totals.sent or not totals.prompt:
         return TokenUsage()
     many, scale = max(1, requests), totals.prompt / totals.sent
     end = last.whole or last.tokens + max(0, totals.spared)
@@ -71,7 +71,7 @@ def _unmanaged(totals: Totals, requests: int, last: Sent | None) -> TokenUsage:
 
 def _estimate(usage: TokenUsage, requests: int, model: str | None, more: float = 0.0) -> float | None:
     """What so many requests cost at the prices of the present model; `more` was spent beside them."""
-    known = models.lookup(model) if model is not None else None
-    if known is None or known.prices is None or not usage.prompt:
+    known = models.lookup(model) if model is not None and usage.prompt else None
+    if known is None or known.prices is None:
         return None
     return round(cost(usage, known) * max(1, requests) + more, 6)

@@ -167,17 +167,19 @@ class Coding:
     def entry(self, entry: Entry, tenant: str = "") -> bytes:
         """An entry as bytes, without its id and its parent's."""
         message, wire = entry.message, entry.message.wire
+        if wire is not None and not self._reads(message, wire):
+            wire = None
         kept = _KeptEntry(
             echo=entry.echo,
             depth=entry.depth,
             erased=entry.erased,
-            message=message,
+            message=message if wire is None else None,
+            dialect=wire.dialect if wire is not None else None,
+            body=wire.body if wire is not None else None,
             echoes=entry.echoes,
             imported=entry.imported,
             prefix=entry.prefix,
         )
-        if wire is not None and self._reads(message, wire):
-            kept = msgspec.structs.replace(kept, message=None, dialect=wire.dialect, body=wire.body)
         return self.seal.close(entry_place(tenant, entry.id, entry.parent), pack(kept))
 
     def read_entry(self, id: str, parent: str | None, data: bytes, tenant: str = "") -> Entry:
