@@ -26,7 +26,10 @@ class GrowingObject:
         """Take in one piece."""
         for key, value in delta.items():
             if isinstance(value, str) and key not in _ONCE:
-                self._texts.setdefault(key, []).append(value)
+                if key in self._texts:
+                    self._texts[key].append(value)
+                else:
+                    self._texts[key] = [value]
             elif isinstance(value, dict):
                 self._inner.setdefault(key, GrowingObject()).add(value)
             elif isinstance(value, list):
@@ -65,8 +68,9 @@ class ChatChunks:
         if not isinstance(chunk, dict):
             raise BadMessage(f"A chunk is an object, not {type(chunk).__name__}.")
         self._usage = chunk.get("usage") or self._usage
-        for choice in _objects(chunk.get("choices")):
-            if choice.get("index", 0) != 0:
+        choices = chunk.get("choices")
+        for choice in choices if isinstance(choices, list) else ():
+            if not isinstance(choice, dict) or choice.get("index", 0) != 0:
                 continue
             self._stop = choice.get("finish_reason") or self._stop
             delta = choice.get("delta")
