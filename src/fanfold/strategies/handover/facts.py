@@ -9,7 +9,7 @@ import msgspec
 from fanfold.core.message import Call, Message, Result
 from fanfold.strategies.handover.answering import OpenQuestion, question_in
 from fanfold.strategies.handover.evidence import Ended, ended
-from fanfold.strategies.handover.saying import announces, is_hollow, is_word, reports, sentences, tells
+from fanfold.strategies.handover.statements import Statement, statements
 from fanfold.strategies.handover.tools import Tools, Use
 from fanfold.strategies.handover.words import Words, words_said
 from fanfold.text.patterns import pattern
@@ -25,8 +25,8 @@ _CLOSED = pattern(
 )
 _HEAD = 600
 """Characters of an output in which a tool says whether something runs on."""
-_LEAD = 90
-"""Characters up to which a sentence that says little is told with the next."""
+_REPORTED = 4
+"""Statements of what a sub-agent reports."""
 _EMPTY = pattern(r"\A[\W_]*\Z")
 
 
@@ -41,16 +41,22 @@ class Said(msgspec.Struct, frozen=True, gc=False):
     """What the agent said."""
 
     entry: str
-    first: str
-    """Its first sentence, with the next where it says nothing by itself."""
-    telling: tuple[str, ...]
-    """Sentences behind it in which it concludes, chooses or reports."""
+    statements: tuple[Statement, ...]
+    """What it said, piece by piece."""
     report: bool
     """Whether it says this to the person, and calls nothing."""
-    announces: bool = False
-    """Whether the first sentence says only what comes next, or that something goes on."""
     question: OpenQuestion | None = None
     """What it asks the person, where it then waits for an answer."""
+
+    @property
+    def first(self) -> str:
+        """What it says first."""
+        return self.statements[0].text
+
+    @property
+    def announces(self) -> bool:
+        """Whether it says only what comes next, or that something goes on."""
+        return not any(statement.worth for statement in self.statements)
 
 
 class DoneCall(msgspec.Struct, frozen=True, gc=False):
@@ -138,8 +144,7 @@ def step_of(entry: str, number: int, result: Result, use: Use | None) -> DoneCal
     known = use or Use("other", result.name or "tool", "")
     answer = text[:1_200] if known.kind in ("ask", "plan") or len(text) <= 160 else ""
     if known.kind == "agent":
-        report = _said(entry, text, report=True)
-        answer = " / ".join(report.telling[:4]) or report.first
+        answer = _reported(text)
     head = text[:_HEAD]
     may_run = known.kind in ("shell", "agent", "other") and ("running" in head or "agent" in head)
     runs = _RUNNING.search(head) if may_run else None
@@ -157,22 +162,16 @@ def step_of(entry: str, number: int, result: Result, use: Use | None) -> DoneCal
 
 
 def _said(entry: str, text: str, *, report: bool, waits: bool = False) -> Said:
-    pieces = sentences(text[:8_000])
-    first = pieces.pop(0) if pieces else text.strip()[:200]
-    while pieces and len(first) < _LEAD and (is_word(first) or _leads(first, pieces[0])):
-        first = f"{first} {pieces.pop(0)}"
-    telling = tuple([piece for piece in pieces if tells(piece)][: 24 if report else 4])
-    passing = announces(first) or ((waits or is_word(first)) and not reports(first))
     return Said(
         entry=entry,
-        first=first,
-        telling=telling,
+        statements=statements(text, report=report, waits=waits),
         report=report,
-        announces=passing,
         question=question_in(text) if report else None,
     )
 
 
-def _leads(first: str, following: str) -> bool:
-    """Whether a sentence needs the next to say something; what is only announced needs nothing, and adds nothing."""
-    return is_hollow(first) and not announces(first) and not announces(following)
+def _reported(text: str) -> str:
+    """What another agent reports: the statements that are worth most."""
+    told = statements(text, report=True)
+    best = sorted(range(len(told)), key=lambda at: -told[at].worth)[:_REPORTED]
+    return " / ".join(told[at].text for at in sorted(best))

@@ -47,7 +47,7 @@ _LITTLE = 18_000
 _MORE = (1.14, 1.45, 1.0)
 """In a crowded room, in a small one and in others, layers may take so much more: there, what is told in brief is most
 of what there is."""
-_NAMES, _OUTPUTS = (0.42, 0.33, 0.4), (0.22, 0.16, 0.14)
+_NAMES, _OUTPUTS = (0.42, 0.33, 0.28), (0.22, 0.16, 0.14)
 """What names and lines about outputs take of a layer: in a crowded room, where few outputs can stay, in a small one and
 in others."""
 _CONSIDERED = 8
@@ -355,7 +355,7 @@ def story_of(old: Span, view: View, past: Past) -> Story:
     at = next(number for number, row in enumerate(view.rows) if row.id in taken)
     chapters = past.chapters
     items, cut = newest_of([chapters[row.id] for row in old.rows], _ITEMS)
-    sayings = tuple(chain.from_iterable(chapters[row.id].sayings for row in old.rows))
+    said = tuple(chain.from_iterable(chapters[row.id].said for row in old.rows))
     entries = frozenset(chain.from_iterable(chapters[row.id].entries for row in old.rows))
     replies = replies_of(chapters[row.id] for row in view.rows)
     return Story(
@@ -366,7 +366,7 @@ def story_of(old: Span, view: View, past: Past) -> Story:
         refs=_both(past.given, view.refs or {}),
         root=past.root,
         plain=past.plain,
-        sayings=sayings[-_ITEMS:],
+        sayings=said[-_ITEMS:],
         replies=tuple(one for one in replies if one.asked.entry in entries or one.by in entries),
         cut=cut,
         echoes=past.echoes,

@@ -17,7 +17,7 @@ from fanfold.core.view import Row, View
 from fanfold.strategies.handover.echo import Echoes, ToolWords
 from fanfold.strategies.handover.facts import Asked, DoneCall, Item, Said, read
 from fanfold.strategies.handover.names import words_of
-from fanfold.strategies.handover.sections import Line, ShortAnswer, sayings
+from fanfold.strategies.handover.sections import ShortAnswer
 from fanfold.strategies.handover.tongue import Tongue, tongue_of
 from fanfold.strategies.handover.tools import Tools, Use
 from fanfold.text.identifiers import identifiers
@@ -42,9 +42,7 @@ class Chapter(msgspec.Struct, frozen=True):
     standing: tuple[Item, ...] = ()
     """Those that a hand-over may tell however long ago they were: these, what changed files, failures and checks."""
     said: tuple[Said, ...] = ()
-    """The first of what the agent said."""
-    sayings: tuple[Line, ...] = ()
-    """What the agent said, in lines that are put into words once."""
+    """What the agent said."""
     heard: tuple[ToolWords, ...] = ()
     """What tools said in it, for those who look whether somebody says it again."""
     named: tuple[str, ...] = ()
@@ -193,8 +191,7 @@ def _join(
         items=tuple(chain.from_iterable(chapter.items for chapter in some)),
         lasting=tuple(chain.from_iterable(chapter.lasting for chapter in some)),
         standing=tuple(chain.from_iterable(chapter.standing for chapter in some)),
-        said=tuple(islice(chain.from_iterable(chapter.said for chapter in some), _SAID)),
-        sayings=tuple(chain.from_iterable(chapter.sayings for chapter in some)),
+        said=tuple(chain.from_iterable(chapter.said for chapter in some)),
         heard=tuple(chain.from_iterable(chapter.heard for chapter in some)),
         named=tuple(dict.fromkeys(chain.from_iterable(chapter.named for chapter in some))),
         used=frozenset().union(*(chapter.used for chapter in some)),
@@ -243,8 +240,7 @@ def _read(row: Row, source: Message | tuple[str, ...], view: View, tools: Tools,
         items=tuple(items),
         lasting=tuple(item for item in items if _lasts(item)),
         standing=tuple(item for item in items if _stands(item)),
-        said=tuple([item for item in items if isinstance(item, Said)][:_SAID]),
-        sayings=tuple(sayings(items)),
+        said=tuple([item for item in items if isinstance(item, Said)]),
         heard=tuple(_heard(item, messages) for item in items),
         named=tuple(dict.fromkeys(name for item in asked for name in identifiers(item.words.own[:_READ]))),
         used=frozenset(identifiers("\n".join(step.use.subject[:_READ] for step in steps))),

@@ -101,6 +101,17 @@ def tells(sentence: str) -> bool:
     return _width(sentence) > 12 and _TELLING.search(sentence) is not None and not announces(sentence)
 
 
+def reasons(sentence: str) -> bool:
+    """Whether somebody says in a sentence why, or marks it as one to remember."""
+    marked = _MARKED.match(sentence) is not None
+    return marked or (_width(sentence) > _HOLLOW and _WHY.search(sentence) is not None)
+
+
+def is_exact(sentence: str) -> bool:
+    """Whether a sentence names something to the letter, or counts."""
+    return _EXACT.search(sentence) is not None
+
+
 def reports(sentence: str) -> bool:
     """Whether a sentence says that something came out; "Done." says nothing."""
     return _width(sentence) > _DONE and _TELLING.search(sentence) is not None

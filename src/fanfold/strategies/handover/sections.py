@@ -6,7 +6,7 @@ A line has a brief form and, where there is more to say, a full one. Every line 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 
 import msgspec
@@ -140,8 +140,8 @@ class Story(msgspec.Struct, frozen=True, dict=True):
     """The story that a model tells of it now; it had the earlier ones before it."""
     plain: bool = False
     """Whether it is a talk without tools."""
-    sayings: tuple[Line, ...] | None = None
-    """What the agent said in the stretch, where it was put into lines before."""
+    sayings: tuple[Said, ...] | None = None
+    """All that the agent said in the stretch, where the items are only the newest."""
     cut: bool = False
     """Whether it was too long to tell how many lines are left out."""
     echoes: Echoes | None = None
@@ -160,6 +160,13 @@ class Story(msgspec.Struct, frozen=True, dict=True):
     def steps(self) -> tuple[DoneCall, ...]:
         """The calls of the stretch."""
         return tuple([item for item in self.items if type(item) is DoneCall])
+
+    @cached_property
+    def said(self) -> tuple[Said, ...]:
+        """What the agent said in the stretch."""
+        if self.sayings is not None:
+            return self.sayings
+        return tuple([item for item in self.items if type(item) is Said])
 
     @cached_property
     def later_steps(self) -> tuple[DoneCall, ...]:
@@ -464,27 +471,6 @@ def _told(step: DoneCall, story: Story) -> str:
     return short(_paths(step.use.subject, story), 60)
 
 
-def found(story: Story) -> Iterator[Line]:
-    """What the agent said when it concluded, chose or reported: of what it said in passing the first sentence."""
-    yield from sayings(story.items) if story.sayings is None else story.sayings
-
-
-def sayings(items: Iterable[Item]) -> Iterator[Line]:
-    """What the agent said among some items, a line each."""
-    for item in items:
-        if type(item) is Said:
-            slight = item.announces and not item.telling and not item.report
-            yield Line(entries=(item.entry,), slight=slight, tell=partial(_saying, item))
-
-
-def _saying(said: Said) -> Forms:
-    """What it says; in brief, what it concludes rather than what it does at once."""
-    passing = said.announces and not said.report and said.telling
-    pieces = [short(said.first, 220), *(short(piece, 200) for piece in said.telling)]
-    full = short(" / ".join(pieces), 900 if said.report else 260)
-    return short(said.telling[0] if passing else said.first, 125), full
-
-
 def outputs(story: Story, told: str) -> Iterator[Line]:
     """Outputs that no other line names by their reference, the largest last; behind them the newest known content of
     files, which is what is looked up most."""
@@ -586,10 +572,8 @@ __all__ = [
     "done",
     "failures",
     "files",
-    "found",
     "other_outputs",
     "outputs",
     "plan",
     "running",
-    "sayings",
 ]  # fmt: skip

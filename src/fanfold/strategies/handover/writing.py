@@ -11,6 +11,7 @@ import msgspec
 from fanfold.strategies.handover import sections
 from fanfold.strategies.handover.echo import SaidLine, Way, is_whole
 from fanfold.strategies.handover.facts import Asked
+from fanfold.strategies.handover.findings import findings, share_told
 from fanfold.strategies.handover.names import add_folders
 from fanfold.strategies.handover.ruling import strict
 from fanfold.strategies.handover.sections import Line, Story
@@ -33,14 +34,13 @@ _ECHOING: Mapping[str, Way] = {
     "running": "done", "files": "done", "done": "done", "checks": "done", "failures": "done",
 }  # fmt: skip
 """Sections in which a person or the agent may say what a tool said first."""
-_FOUND = 0.23
+_FOUND = 0.38
 _SHARES: tuple[tuple[str, sections.Section, float], ...] = (
     ("plan", sections.plan, 0.12),
     ("files", sections.files, 0.22),
     ("done", sections.done, 0.26),
     ("checks", sections.checks, 0.06),
     ("failures", sections.failures, 0.11),
-    ("found", sections.found, _FOUND),
 )
 """The sections that the story is told in, and the share of its room that each may take; what one leaves free is for
 those behind it."""
@@ -50,8 +50,8 @@ _SMALL = 600
 """Tokens of a hand-over that is too small for an opening."""
 _OTHERS, _FEW = 3, 300
 """This part of the room for outputs is kept for references alone; tokens of a room that is small."""
-_PASSING, _LETTERS = 0.5, 3
-"""What lines that say little may take of the share of their section, where others want it; letters of a token."""
+_PASSING = 0.5
+"""What words that say little may take of the share of their section, where others want it."""
 _LINE = 2
 """Tokens of what stands around a line."""
 _AT_ONCE = 24
@@ -164,26 +164,19 @@ def outline(story: Story, room: Room, measure: Measure) -> Outline:
     left = whole = min(room.story - (min(taken, int(_FOUND * room.story)) if story.told else taken), spare)
     left -= _add(found, tongue.summary, summary(story), left // 3, measure)
     left -= _add(found, tongue.running, list(sections.running(story)), left // 2, measure)
-    wanted = [
-        (name, lines, share * (_weight(lines, share * left) if name == "found" else 1.0))
-        for name, make, share in _SHARES
-        if not (story.told and name == "found") and (lines := list(make(story)))
-    ]
+    said = () if story.told else story.said
+    wanted = [(name, lines, share) for name, make, share in _SHARES if (lines := list(make(story)))]
+    shares = sum(share for _, _, share in wanted)
+    own = int(_FOUND * left / (_FOUND + shares))
+    spoken = _FOUND * max(_PASSING, share_told(said, own)) if said else 0.0
     for at, (name, lines, share) in enumerate(wanted):
-        part = int(left * share / sum(other for _, _, other in wanted[at:]))
+        part = int(left * share / (spoken + sum(other for _, _, other in wanted[at:])))
         left -= _add(found, getattr(tongue, name), lines, part, measure, more=tongue.more, cut=story.cut)
+    if said:
+        lines, gone = findings(said, left - measure(tongue.found) - _LINE, measure)
+        head = [Line(tongue.more.format(f"{gone}{'+' * story.cut}"))] if gone else []
+        left -= _add(found, tongue.found, [*head, *lines], left, measure)
     return Outline(sections=tuple(found), story=story, room=room, spare=spare - whole + left, measure=measure)
-
-
-def _weight(lines: Sequence[Line], room: float) -> float:
-    """What a section may take of its share: less, where lines that say little would fill much of it."""
-    room = max(1.0, room)
-    telling = 0.0
-    for line in reversed(lines):
-        telling += 0 if line.slight else len(line.brief) / _LETTERS
-        if telling >= room:  # the others need not be put into words
-            return 1.0
-    return max(_PASSING, telling / room)
 
 
 def _whole(lines: list[Told], story: Story, total: int) -> list[Told]:
