@@ -32,6 +32,9 @@ _REFUSED = pattern(
     r"Failed to (?:edit|apply|find|read|write|execute|create)\b|apply_patch verification failed|"
     r"(?:File|Directory|Path) (?:does not exist|not found)|Request failed with status code \d|Entity not found)"
 )
+_SAID = "the user said:"
+_WORDS = pattern(rf"{_SAID}\s*(\S[^\0]*)", 2)
+"""What a client puts before the words with which a person refuses a call."""
 _LONGEST = 1_500
 """Characters of an answer that may be nothing but a refusal."""
 _DONE = pattern(
@@ -156,6 +159,11 @@ def ended(result: Result, use: Use | None) -> Ended:
     return Ended(True if done else None, code)
 
 
+def is_refusal(how: Ended) -> bool:
+    """Whether a person refused a call and said why."""
+    return how.error.startswith(_SAID)
+
+
 def is_saving(use: Use | None) -> bool:
     """Whether a call is to commit or push something."""
     return use is not None and use.kind == "shell" and _SAVES.search(use.subject) is not None
@@ -216,7 +224,8 @@ def error_line(text: str) -> str:
     """The line of a failed output that says what went wrong: the first that tells of it, of a traceback the last."""
     inner = text.replace("<tool_use_error>", "").replace("</tool_use_error>", "")
     if _REFUSED.match(text):
-        return short(inner.strip().partition("\n")[0], _WIDTH)
+        words = _WORDS.search(inner[:_LONGEST])
+        return short(words[0] if words else inner.strip().partition("\n")[0], _WIDTH)
     lines = [line.strip() for line in (*inner[:8_000].splitlines(), *inner[8_000:][-8_000:].splitlines())]
     lines = [line for line in lines if len(line) > 3 and not _BESIDE.match(line)]
     found = [line for line in lines if _ERROR.search(line[:400])]

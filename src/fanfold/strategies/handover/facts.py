@@ -9,7 +9,8 @@ import msgspec
 from fanfold.core.message import Call, Message, Result
 from fanfold.strategies.handover.answering import OpenQuestion, question_in
 from fanfold.strategies.handover.evidence import Ended, ended
-from fanfold.strategies.handover.statements import Statement, statements
+from fanfold.strategies.handover.letters import letter
+from fanfold.strategies.handover.statements import Manner, Statement, statements
 from fanfold.strategies.handover.tools import Tools, Use
 from fanfold.strategies.handover.words import Words, words_said
 from fanfold.text.patterns import pattern
@@ -25,7 +26,7 @@ _CLOSED = pattern(
 )
 _HEAD = 600
 """Characters of an output in which a tool says whether something runs on."""
-_REPORTED = 4
+_REPORTED = 6
 """Statements of what a sub-agent reports."""
 _EMPTY = pattern(r"\A[\W_]*\Z")
 
@@ -111,8 +112,9 @@ def read(
     if message.is_request and text.strip():
         yield Asked(entry, words_said(message))
     elif message.role == "assistant" and not _EMPTY.match(text):
-        waits = bool(used) and all(use.session and not use.subject for _, use in used)
-        yield _said(entry, text, report=not used, waits=waits)
+        waits = all(use.session and not use.subject for _, use in used)
+        yield _said(entry, text, "report" if not used else "waiting" if waits else "passing")
+    yield from (_said(entry, words, "letter") for _, use in used if (words := _written(use)))
     calls.update(used)
     for part, step in steps:
         calls.pop(part.call, None)
@@ -161,17 +163,18 @@ def step_of(entry: str, number: int, result: Result, use: Use | None) -> DoneCal
     )
 
 
-def _said(entry: str, text: str, *, report: bool, waits: bool = False) -> Said:
-    return Said(
-        entry=entry,
-        statements=statements(text, report=report, waits=waits),
-        report=report,
-        question=question_in(text) if report else None,
-    )
+def _written(use: Use) -> str:
+    """What a call says to people."""
+    return letter(use.subject) if use.kind == "shell" else ""
+
+
+def _said(entry: str, text: str, manner: Manner) -> Said:
+    report = manner == "report"
+    return Said(entry, statements(text, manner), report, question_in(text) if report else None)
 
 
 def _reported(text: str) -> str:
     """What another agent reports: the statements that are worth most."""
-    told = statements(text, report=True)
+    told = statements(text, "report")
     best = sorted(range(len(told)), key=lambda at: -told[at].worth)[:_REPORTED]
     return " / ".join(told[at].text for at in sorted(best))

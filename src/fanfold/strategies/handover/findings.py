@@ -1,8 +1,8 @@
 """Findings: of what the agent said the statements that are worth most to whoever goes on.
 
-What it concluded, and why, stands in the middle of a long answer as often as at its beginning. Each statement is weighed
-by itself: a reason or a result counts more than a remark, words to the person more than words between two calls,
-and of equal ones the newer. Those that find room are told in their order, as they were said.
+What it concluded, and why, stands in the middle of a long answer as often as at its beginning. Each statement is
+weighed by itself: a reason or a result counts more than a remark, words to the person more than those between two
+calls, and of equal ones the newer. Those that find room are told in their order, as they were said.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import msgspec
 
 from fanfold.core.edit import RECALL
 from fanfold.strategies.handover.echo import Echoes
+from fanfold.strategies.handover.evidence import is_refusal
 from fanfold.strategies.handover.facts import Asked, DoneCall, Item, Said
 from fanfold.strategies.handover.tongue import Tongue, cite
 from fanfold.strategies.handover.tools import FileEdit
@@ -49,6 +50,8 @@ _WORTH = 400
 """Characters of an output that is worth a line of its own."""
 _SLIGHT, _CALLED, _LABEL = 60, 24, 48
 """Characters of an output that has a reference at least, of what was called, and of a label."""
+_REPORT = 700
+"""Characters of what a sub-agent reports."""
 _COMMAND, _BRIEF, _END = 150, 84, 20
 """Characters of a command, of one that is old, and of its end: what commands differ in stands there."""
 _BEFORE = pattern(
@@ -278,7 +281,7 @@ def done(story: Story) -> Iterator[Line]:
     subjects = [(step.use.kind, step.use.subject) for step in story.steps]
     counts, last = Counter(subjects), dict(zip(subjects, story.steps, strict=True))
     for step, subject in zip(story.steps, subjects, strict=True):
-        if subject[0] in ("plan", "think") or step.use.tool in RECALL:
+        if subject[0] in ("plan", "think") or step.use.tool in RECALL or is_choice(step):
             continue
         small = _is_small(step)
         if small and len(group) < _TOGETHER:
@@ -332,14 +335,10 @@ def _line(step: DoneCall, story: Story, times: int) -> Forms:
     match step.use.kind:
         case "shell":
             return _command(step, story, times)
-        case "agent" | "ask":
-            word = tongue.agent if step.use.kind == "agent" else tongue.asked
-            # What a person answered is the person's; what an agent reports is an output like others.
-            mark = cite if step.use.kind == "agent" else str
-            answer = short(_answered(step.answer), 320)
-            said = f"{word}: {short(step.use.subject, 90)}{_how(step, tongue)}"
-            brief = mark(short(answer, 90))
-            return f"{said} → {brief}{story.ref(step)}", f"{said} → {mark(answer)}{story.ref(step)}"
+        case "agent":
+            said = f"{tongue.agent}: {short(step.use.subject, 90)}{_how(step, tongue)}"
+            brief, full = (cite(short(step.answer, most)) for most in (_BRIEF, _REPORT))
+            return f"{said} → {brief}{story.ref(step)}", f"{said} → {full}{story.ref(step)}"
         case "edit" | "write" | "patch" | "delete" | "move" | "read" | "search":
             said = f"{step.use.tool} {short(_paths(step.use.subject, story), 120)}{_how(step, tongue)}"
             return said + (story.ref(step) if step.size > _WORTH else ""), ""
@@ -357,9 +356,24 @@ def _origin(step: DoneCall) -> str:
     return "web" if step.use.kind == "fetch" or "web" in step.use.tool.lower() else "tool"
 
 
+def choices(story: Story) -> Iterator[Line]:
+    """How a person answered where the agent gave him a choice; what he answered is the person's."""
+    for step in story.steps:
+        if is_choice(step):
+            asked, answer = short(step.use.subject, 120), _answered(step.answer)
+            told = answer if asked[:40] in answer else f"{story.tongue.asked}: {asked} → {answer}"
+            yield Line(short(told, 160), short(told, 400), (step.source,), origin="agent")
+
+
+def is_choice(step: DoneCall) -> bool:
+    """Whether a person answered a call."""
+    return step.use.kind == "ask" and bool(step.answer) and step.ended.ok is not False
+
+
 def _answered(text: str) -> str:
-    """What a person answered, without what a client says before it."""
-    return text.removeprefix("User has answered your questions: ")
+    """What a person answered, without what a client says around it."""
+    answer = text.removeprefix("User has answered your questions: ")
+    return answer.removesuffix(" You can now continue with the user's answers in mind.")
 
 
 def _paths(text: str, story: Story) -> str:
@@ -428,8 +442,9 @@ def failures(story: Story) -> Iterator[Line]:
 def _failure(at: int, steps: Sequence[DoneCall], story: Story) -> Forms:
     how = steps[at].ended
     what = how.check or f"{_verb(steps[at])}{short(_paths(steps[at].use.subject, story), 64)}"
-    wrong = [short(how.error, 140), "" if how.line in how.error else short(how.line, 90)]
-    return f"{what}: {cite('; '.join(filter(None, wrong)))} → {_solution(at, steps, story)}", ""
+    wrong = [short(how.error, 200), "" if how.line in how.error else short(how.line, 90)]
+    told = f"{what}: {cite('; '.join(filter(None, wrong)))}"
+    return (told if is_refusal(how) else f"{told} → {_solution(at, steps, story)}"), ""
 
 
 def _verb(step: DoneCall) -> str:
@@ -569,6 +584,7 @@ __all__ = [
     "ShortAnswer",
     "Story",
     "checks",
+    "choices",
     "done",
     "failures",
     "files",

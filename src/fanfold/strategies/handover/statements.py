@@ -1,12 +1,13 @@
 """Statements: what the agent said in pieces that stand by themselves, each with what it is worth to whoever goes on.
 
-A piece is a sentence, or a row of a table. What only leads to the next, such as a heading, is told with it; code is left
-out. A reason or a result is worth more than a remark, and words to the person more than words between two calls.
+A piece is a sentence, or a row of a table. What only leads to the next, such as a heading, is told with it; code is
+left out. A reason or a result is worth more than a remark, and words to the person more than words between two calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 import msgspec
 
@@ -46,18 +47,18 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
     """From 0, where it only announces something, to 5."""
 
 
-def statements(text: str, *, report: bool, waits: bool = False) -> tuple[Statement, ...]:
-    """What a message says, piece by piece: to the person if it is a `report`; `waits` where it calls nothing but what
-    waits for something that runs."""
-    pieces = list(_joined(_pieces(text[:_READ]))) or [short(text.strip(), _MOST)]
-    found = [
-        Statement(short(piece, _MOST), _worth(piece, first=at == 0, report=report))
+Manner = Literal["passing", "waiting", "report", "letter"]
+"""How something is said: between two calls, while something runs, to the person, or in a text such as the message of a
+commit, in which "fix the parser" says what was done."""
+
+
+def statements(text: str, manner: Manner) -> tuple[Statement, ...]:
+    """What a message says, piece by piece."""
+    pieces = list(_joined(_pieces(text[:_READ]))) or [text.strip()]
+    return tuple(
+        Statement(short(piece, _MOST), _worth(piece, manner, first=at == 0))
         for at, piece in enumerate(pieces)
-    ]
-    first = found[0].text
-    if (waits or is_word(first)) and not reports(first):
-        found[0] = Statement(first, 0.0)
-    return tuple(found)
+    )
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -110,20 +111,21 @@ def _is_empty(piece: str) -> bool:
     return is_word(piece) or (is_hollow(piece) and not announces(piece))
 
 
-def _worth(piece: str, *, first: bool, report: bool) -> float:
-    if announces(piece):
+def _worth(piece: str, manner: Manner, *, first: bool) -> float:
+    if manner != "letter" and (announces(piece) or (first and _is_word(piece, manner))):
         return 0.0
+    to_person = manner in ("report", "letter")
     worth = (
-        4.0
-        if reasons(piece) or (first and report)
-        else 3.0
-        if tells(piece)
-        else 2.0
-        if is_exact(piece)
+        4.0 if reasons(piece) or (first and to_person)
+        else 3.0 if tells(piece)
+        else 2.5 if first
+        else 1.0 if is_hollow(piece)
+        else 2.0 if is_exact(piece)
         else 1.5
-    )
-    if first:
-        worth = max(worth, 2.5)
-    elif is_hollow(piece):
-        worth = 1.0
-    return worth + (_TO_PERSON if report else 0.0)
+    )  # fmt: skip
+    return worth + (_TO_PERSON if to_person else 0.0)
+
+
+def _is_word(piece: str, manner: Manner) -> bool:
+    """Whether it is no more than a word, or no more is known than that something runs on."""
+    return (manner == "waiting" or is_word(piece)) and not reports(piece)

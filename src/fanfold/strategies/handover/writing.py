@@ -430,8 +430,7 @@ def _add_user(
     gone = replaced(tuple([item.words.own for item in (*persons, *_later(story))]))
     begins = not any(isinstance(item, Asked) and item.words.speaker == "person" for item in story.before)
     tasks = list(_tasks(persons, gone, story, begins=begins and bool(persons)))
-    if not all_requests:
-        tasks = tasks[:1] if begins else []
+    tasks = _with_choices(tasks, story) if all_requests else tasks[:begins]
     tasks = [line for line in tasks if not told or line.text not in told]
     rules = [
         Line(rule, "", (item.entry,), slight=not strict(rule))
@@ -545,6 +544,16 @@ def _tasks(persons: Sequence[Asked], gone: frozenset[str], story: Story, *, begi
             yield Line(f"{said} {told}", whole, (item.entry, reply.by), origin=_ASKING)
         else:
             yield Line(said, whole, (item.entry,), slight=not brief)
+
+
+def _with_choices(tasks: Sequence[Line], story: Story) -> list[Line]:
+    """What a person asked, and how he answered where the agent gave him a choice, in order."""
+    choices = list(sections.choices(story))
+    if not choices:
+        return list(tasks)
+    places = {item.entry: at for at, item in enumerate(story.items)}
+    lines = [*tasks, *choices]
+    return sorted(lines, key=lambda line: places.get(line.entries[0].partition("#")[0], -1))
 
 
 def _with_answers(persons: Sequence[Asked], story: Story) -> list[Asked]:
