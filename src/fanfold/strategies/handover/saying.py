@@ -58,6 +58,13 @@ _WHY = pattern(
     2,
 )
 """A reason; with one, an announcement is a decision."""
+_LIMITS = pattern(
+    r"\b(?:however|otherwise|unless|although|even though|except|only|instead|avoid\w*|lacks?|stale|not|never|cannot|"
+    r"without|unlike|still)\b|n['’]t\b|, so |, but |しかし|ただし|一方|ません|ではない|ていない|なかった|"
+    r"できない|のみ|だけ",
+    2,
+)
+"""What limits something, or what follows from it."""
 _OUTCOME = pattern(
     r"\b(?:found|fixed|works?|worked|pass(?:es|ed)?|fail(?:s|ed|ures?)|errors?|bugs?|broken|confirmed|verified|wrong|mismatch|"
     r"conflicts?|unexpected\w*|already|completed?|finished|succeeded|successful\w*|shows?|showed|returned|is|are|was|were|"
@@ -105,6 +112,11 @@ def reasons(sentence: str) -> bool:
     """Whether somebody says in a sentence why, or marks it as one to remember."""
     marked = _MARKED.match(sentence) is not None
     return marked or (_width(sentence) > _HOLLOW and _WHY.search(sentence) is not None)
+
+
+def limits(sentence: str) -> bool:
+    """Whether a sentence says what is not so, what is missing, or what follows."""
+    return _width(sentence) > _HOLLOW and _LIMITS.search(sentence) is not None
 
 
 def is_exact(sentence: str) -> bool:

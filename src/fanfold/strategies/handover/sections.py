@@ -15,6 +15,7 @@ from fanfold.core.edit import RECALL
 from fanfold.strategies.handover.echo import Echoes
 from fanfold.strategies.handover.evidence import is_refusal
 from fanfold.strategies.handover.facts import Asked, DoneCall, Item, Said
+from fanfold.strategies.handover.looking import only_looks
 from fanfold.strategies.handover.tongue import Tongue, cite
 from fanfold.strategies.handover.tools import FileEdit
 from fanfold.text.cutting import both_ends, short
@@ -35,30 +36,14 @@ _STOPS = pattern(r"kill|stop|close|cancel|terminate", 2)
 _ID = pattern(r"\d+|[A-Za-z]{0,8}[_-]?[0-9a-f]{1,12}|[0-9a-f-]{36}|\w{1,12}")
 """A number or a name to ask by that is no more than that; in a longer one a tool could say anything."""
 _TITLE = pattern(r"^#{1,4} (.{3,80})$", 8)
-_REFS = pattern(r" \((o\d+(?:, o\d+)*)\)")
-"""References behind a line or a name, in brackets."""
-_SHOWS = pattern(
-    r"\s*(?:cd [^&;|]{1,200} && )?(?:sed -n|cat|nl -ba|head|tail)\b(?:\s+(?:-\S+|'[^']*'|\"[^\"]*\"|\d\S*))*\s+"
-    r"([\w@./+-]*\w\.\w+)\s*(?:\||\Z)"
-)
-"""A command that shows a file."""
-_IN_LINE = 4
-"""Files in one line about what to look up."""
 _TOGETHER = 16
 """Steps that are told in one line at most."""
 _WORTH = 400
 """Characters of an output that is worth a line of its own."""
-_SLIGHT, _CALLED, _LABEL = 60, 24, 48
-"""Characters of an output that has a reference at least, of what was called, and of a label."""
 _REPORT = 700
 """Characters of what a sub-agent reports."""
 _COMMAND, _BRIEF, _END = 150, 84, 20
 """Characters of a command, of one that is old, and of its end: what commands differ in stands there."""
-_BEFORE = pattern(
-    r"(?:cd (?:\"[^\"]*\"|\S+) *(?:&&|;) *|export +|"
-    r"[A-Za-z_]\w*=(?:'[^']*'|\"[^\"]*\"|[^\s$`'\"();&|]*) +(?:&& *)?)+"
-)
-"""What stands before a command proper: the folder that it runs in, and variables."""
 _FIXES = pattern(r":fix\b| --(?:fix|write)\b")
 """A lint that also fixes what it finds is the same check."""
 
@@ -227,8 +212,8 @@ def running(story: Story) -> Iterator[Line]:
     own = {step.source for step in story.steps} if begun else set()
     for handle, step in begun.items():
         if step.source in own:
-            brief, full = (short(_paths(step.use.subject, story), most) for most in (30, 110))
-            said = f"{handle if _ID.fullmatch(handle) else cite(handle)}: {_verb(step)}"
+            brief, full = (short(below_root(step.use.subject, story), most) for most in (30, 110))
+            said = f"{handle if _ID.fullmatch(handle) else cite(handle)}: {verb(step)}"
             yield Line(f"{said}{brief}", f"{said}{full}", (step.source,), origin=_origin(step))
 
 
@@ -292,9 +277,14 @@ def done(story: Story) -> Iterator[Line]:
         group = [step] if small else []
         if not small and step.entry == last[subject].entry:
             tell = partial(_line, step, story, counts[subject])
-            yield Line(entries=(step.source,), tell=tell, origin=_origin(step))
+            yield Line(entries=(step.source,), tell=tell, origin=_origin(step), slight=_is_slight(step))
     if group:
         yield _group(group, story)
+
+
+def _is_slight(step: DoneCall) -> bool:
+    """Whether a step only looked, and did not fail."""
+    return step.use.kind == "shell" and step.ended.ok is not False and only_looks(step.use.subject)
 
 
 def _group(steps: Sequence[DoneCall], story: Story) -> Line:
@@ -314,7 +304,9 @@ def _together(group: Sequence[DoneCall], story: Story) -> Forms:
         refs: dict[str, list[str]] = {}
         for step in (step for step in group if step.use.kind == kind):
             label = (
-                story.at(step.use.subject) if kind == "read" else short(_paths(step.use.subject, story), 50)
+                story.at(step.use.subject)
+                if kind == "read"
+                else short(below_root(step.use.subject, story), 50)
             )
             refs.setdefault(label, []).append(story.refs.get(step.address, ""))
         some = [
@@ -340,7 +332,7 @@ def _line(step: DoneCall, story: Story, times: int) -> Forms:
             brief, full = (cite(short(step.answer, most)) for most in (_BRIEF, _REPORT))
             return f"{said} → {brief}{story.ref(step)}", f"{said} → {full}{story.ref(step)}"
         case "edit" | "write" | "patch" | "delete" | "move" | "read" | "search":
-            said = f"{step.use.tool} {short(_paths(step.use.subject, story), 120)}{_how(step, tongue)}"
+            said = f"{step.use.tool} {short(below_root(step.use.subject, story), 120)}{_how(step, tongue)}"
             return said + (story.ref(step) if step.size > _WORTH else ""), ""
         case _:
             word = tongue.fetched if step.use.kind == "fetch" else step.use.tool
@@ -376,7 +368,7 @@ def _answered(text: str) -> str:
     return answer.removesuffix(" You can now continue with the user's answers in mind.")
 
 
-def _paths(text: str, story: Story) -> str:
+def below_root(text: str, story: Story) -> str:
     if not story.root:
         return text
     return (
@@ -441,13 +433,13 @@ def failures(story: Story) -> Iterator[Line]:
 
 def _failure(at: int, steps: Sequence[DoneCall], story: Story) -> Forms:
     how = steps[at].ended
-    what = how.check or f"{_verb(steps[at])}{short(_paths(steps[at].use.subject, story), 64)}"
+    what = how.check or f"{verb(steps[at])}{short(below_root(steps[at].use.subject, story), 64)}"
     wrong = [short(how.error, 200), "" if how.line in how.error else short(how.line, 90)]
     told = f"{what}: {cite('; '.join(filter(None, wrong)))}"
     return (told if is_refusal(how) else f"{told} → {_solution(at, steps, story)}"), ""
 
 
-def _verb(step: DoneCall) -> str:
+def verb(step: DoneCall) -> str:
     return "$ " if step.use.kind == "shell" else f"{step.use.tool} "
 
 
@@ -474,7 +466,7 @@ def _solution(at: int, steps: Sequence[DoneCall], story: Story) -> str:
             what = (
                 ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
                 if names
-                else f"{_verb(step)}{_told(step, story)}"
+                else f"{verb(step)}{_told(step, story)}"
             )
             return story.tongue.solved.format(what)
         if step.ended.ok is not False:
@@ -483,97 +475,7 @@ def _solution(at: int, steps: Sequence[DoneCall], story: Story) -> str:
 
 
 def _told(step: DoneCall, story: Story) -> str:
-    return short(_paths(step.use.subject, story), 60)
-
-
-def outputs(story: Story, told: str) -> Iterator[Line]:
-    """Outputs that no other line names by their reference, the largest last; behind them the newest known content of
-    files, which is what is looked up most."""
-    untold = _untold(story, told, _WORTH)
-    known = _contents(story)
-    files = [(path, step) for path, step in known.items() if step in untold]
-    shown = {step.address for _, step in files}
-    worth = (step for step in untold if step.address not in shown and not _is_edit(step))
-    rest = sorted(worth, key=lambda step: step.size)
-    labels = [_label(step, story) for step in rest]
-    counts, seen = Counter(labels), Counter[str]()
-    for step, label in zip(rest, labels, strict=True):
-        seen[label] += 1
-        number = f" #{seen[label]}" if counts[label] > 1 else ""
-        yield Line(
-            f"{label}{number}, {story.tongue.lines.format(step.lines)}{story.ref(step)}", "", (step.source,)
-        )
-    for at in range(0, len(files), _IN_LINE):
-        some = files[at : at + _IN_LINE]
-        names = ", ".join(f"{'/'.join(path.rsplit('/', 2)[-2:])}{story.ref(step)}" for path, step in some)
-        yield Line(f"{story.tongue.read} {names}", "", tuple(step.source for _, step in some))
-
-
-def _contents(story: Story) -> dict[str, DoneCall]:
-    """The newest read of each file that was not changed or read again since, the newest last."""
-    found: dict[str, DoneCall] = {}
-    for step in (*story.steps, *story.later_steps):
-        for change in step.use.changes:
-            found.pop(change.path, None)
-        if path := _read(step):
-            found.pop(path, None)
-            found[path] = step
-    return found
-
-
-def _read(step: DoneCall) -> str:
-    """The file that a step read, and nothing else; of a command that shows several, none is the newest known whole."""
-    if step.use.kind == "read":
-        return step.use.subject
-    shown = _SHOWS.match(step.use.subject) if step.use.kind == "shell" else None
-    return shown[1] if shown else ""
-
-
-def other_outputs(story: Story, told: str) -> Iterator[Line]:
-    """What is left of the outputs: nothing but references, by what was called; the largest last, as most was in them,
-    and answers to edits first."""
-    groups: dict[str, list[DoneCall]] = {}
-    for step in sorted(_untold(story, told, _SLIGHT), key=_worth):
-        called = next(iter(_proper(step.use.subject).split()), "") if step.use.kind == "shell" else ""
-        groups.setdefault(short(f"{_verb(step)}{called}".strip(), _CALLED), []).append(step)
-    places = {step.address: at for at, step in enumerate(story.steps)}
-    lines = [
-        (called, steps[max(0, end - _TOGETHER) : end])
-        for called, steps in groups.items()
-        for end in range(len(steps), 0, -_TOGETHER)
-    ]
-    for called, steps in sorted(lines, key=lambda line: _worth(line[1][-1])):
-        some = sorted(steps, key=lambda step: places[step.address])
-        refs = ", ".join(story.refs[step.address] for step in some)
-        yield Line(f"{called} ({refs})", "", tuple(step.entry for step in some))
-
-
-def _worth(step: DoneCall) -> tuple[bool, int]:
-    """By which outputs are looked up: an answer to an edit hardly ever, a large one rather than a small one."""
-    return not _is_edit(step), step.size
-
-
-def _untold(story: Story, told: str, least: int) -> list[DoneCall]:
-    """The steps with an output of more than so many characters that no line names."""
-    refs = {ref for some in _REFS.findall(told) for ref in some.split(", ")}
-    steps = (step for step in story.steps if step.size > least and step.use.kind != "plan")
-    return [step for step in steps if (ref := story.refs.get(step.address)) and ref not in refs]
-
-
-def _label(step: DoneCall, story: Story) -> str:
-    subject = step.use.subject.rsplit("/", 2)[-1] if step.use.kind == "read" else step.use.subject
-    told = _paths(" ".join(_proper(subject[:600]).split()), story)
-    return both_ends(f"{_verb(step)}{told}", _LABEL, _LABEL // 2)
-
-
-def _proper(command: str) -> str:
-    """A command without the folder that it runs in, and without variables."""
-    return command[before.end() :] if (before := _BEFORE.match(command)) else command
-
-
-def _is_edit(step: DoneCall) -> bool:
-    """Whether an output is the answer to a change that went well: what was changed stands in the call."""
-    return bool(step.use.changes) and step.use.kind != "shell" and step.ended.ok is not False
+    return short(below_root(step.use.subject, story), 60)
 
 
 Section = Callable[[Story], Iterator[Line]]
@@ -588,8 +490,6 @@ __all__ = [
     "done",
     "failures",
     "files",
-    "other_outputs",
-    "outputs",
     "plan",
     "running",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from fanfold.strategies.handover.saying import (
     is_exact,
     is_hollow,
     is_word,
+    limits,
     reasons,
     reports,
     tells,
@@ -117,6 +118,7 @@ def _worth(piece: str, manner: Manner, *, first: bool) -> float:
     to_person = manner in ("report", "letter")
     worth = (
         4.0 if reasons(piece) or (first and to_person)
+        else 3.5 if limits(piece)
         else 3.0 if tells(piece)
         else 2.5 if first
         else 1.0 if is_hollow(piece)

@@ -8,7 +8,7 @@ from itertools import groupby, islice
 
 import msgspec
 
-from fanfold.strategies.handover import sections
+from fanfold.strategies.handover import outputs, sections
 from fanfold.strategies.handover.echo import SaidLine, Way, is_whole
 from fanfold.strategies.handover.facts import Asked
 from fanfold.strategies.handover.findings import findings, share_told
@@ -133,7 +133,7 @@ class Outline(msgspec.Struct, frozen=True, dict=True):
         """What of the room for outputs is kept for references alone: where it is small, what all of them take."""
         if room >= _FEW:
             return room // _OTHERS
-        lines = sections.other_outputs(self.story, self._words)
+        lines = outputs.references(self.story, self._words)
         return min(room, max(room // _OTHERS, sum(self.measure(line.text) + _LINE for line in lines)))
 
     def _add_outputs(self, more: list[tuple[str, list[Line]]], room: int) -> None:
@@ -142,10 +142,10 @@ class Outline(msgspec.Struct, frozen=True, dict=True):
             return
         listed: list[tuple[str, list[Line]]] = []
         heading, apart = self.story.tongue.outputs, self._apart(room)
-        lines = list(sections.outputs(self.story, self._words))
+        lines = list(outputs.labelled(self.story, self._words))
         taken = _add(listed, heading, lines, room - apart, self.measure)
         named = "\n".join([self._words, *(line.text for _, lines in (*more, *listed) for line in lines)])
-        rest = list(sections.other_outputs(self.story, named))
+        rest = list(outputs.references(self.story, named))
         _add(listed, heading, rest, room - taken, self.measure)
         if listed:
             more.append((heading, [line for _, lines in reversed(listed) for line in lines]))
