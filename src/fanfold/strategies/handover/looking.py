@@ -10,13 +10,15 @@ from fanfold.text.patterns import pattern
 _LOOKS = pattern(
     r"(?:ls|cat|head|tail|nl|wc|rg|grep|egrep|find|fd|tree|pwd|which|type|file|stat|du|df|ps|env|date|echo|printf|true|"
     r"jq|sort|uniq|cut|tr|awk|diff|cmp|less|more|column|basename|dirname|realpath|cd|export|test|\[|"
-    r"sed (?!-\w*i)|"
-    r"git (?:-\S+ (?:\S+ )?)*(?:status|diff|log|show|ls-files|ls-tree|ls-remote|rev-parse|blame|grep|remote(?: -v)?|"
+    r"sed(?!\s+(?:-\w*i|--in-place))|xargs (?:-\S+ )*(?:rg|grep|cat|head|wc|ls)|"
+    r"git (?:-\S+ (?:\S+ )?)*(?:status|diff|log|show|ls-files|ls-tree|ls-remote|rev-parse|blame|grep|"
+    r"remote(?: -v|(?=\s*\Z))|"
     r"branch (?:-[avr]+|--show-current|--list|--contains)|worktree list|config --get|merge-base|rev-list|reflog|fetch|"
     r"cat-file|describe|for-each-ref|name-rev|stash list|tag -l)|"
     r"(?:gh|glab) (?:pr|mr|issue|run|repo|release) (?:view|list|diff|status|checks)|"
     r"(?:docker|kubectl|systemctl) (?:ps|logs|images|get|describe|inspect|status))(?:\s|\Z)"
 )
+_QUOTED = pattern(r"'[^']*'|\"[^\"]*\"")
 _PARTS = pattern(r"\s*(?:&&|\|\||[;|\n])\s*")
 _WRITES = pattern(r"(?<![0-9&=-])>{1,2}\s*(?!/dev/null|&)[\w./~$\"'-]|\btee\b|\s-(?:delete|exec)\b")
 """What makes a command write after all."""
@@ -26,7 +28,8 @@ _MOST = 600
 
 def only_looks(command: str) -> bool:
     """Whether a command changes nothing, as far as its words show."""
-    if len(command) > _MOST or _WRITES.search(command):
+    plain = _QUOTED.sub("''", command.strip())
+    if len(command) > _MOST or "$(" in command or "`" in command or _WRITES.search(plain):
         return False
-    parts = [part for part in _PARTS.split(command.strip()) if part.strip()]
+    parts = [part for part in _PARTS.split(plain) if part.strip()]
     return bool(parts) and all(_LOOKS.match(part) for part in parts)
