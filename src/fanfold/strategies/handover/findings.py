@@ -13,7 +13,7 @@ from typing import NamedTuple
 from fanfold.strategies.handover.facts import Said
 from fanfold.strategies.handover.sections import Line
 
-_FADES = 2.0
+_FADES = 1.5
 """How much less a statement at the beginning of a stretch is worth than the same one at its end."""
 _LINE, _OTHER = 12, 4
 """Characters of what stands around a line, and around a statement that is told with others."""

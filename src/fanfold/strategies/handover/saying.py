@@ -114,6 +114,11 @@ def reasons(sentence: str) -> bool:
     return marked or (_width(sentence) > _HOLLOW and _WHY.search(sentence) is not None)
 
 
+def intends(sentence: str) -> bool:
+    """Whether somebody says in a sentence what he will do, whatever the reason."""
+    return _WILL.match(sentence) is not None
+
+
 def limits(sentence: str) -> bool:
     """Whether a sentence says what is not so, what is missing, or what follows."""
     return _width(sentence) > _HOLLOW and _LIMITS.search(sentence) is not None

@@ -13,6 +13,7 @@ import msgspec
 
 from fanfold.strategies.handover.saying import (
     announces,
+    intends,
     is_exact,
     is_hollow,
     is_word,
@@ -117,7 +118,9 @@ def _worth(piece: str, manner: Manner, *, first: bool) -> float:
         return 0.0
     to_person = manner in ("report", "letter")
     worth = (
-        4.0 if reasons(piece) or (first and to_person)
+        4.0 if first and to_person
+        else 2.5 if intends(piece)
+        else 4.0 if reasons(piece)
         else 3.5 if limits(piece)
         else 3.0 if tells(piece)
         else 2.5 if first

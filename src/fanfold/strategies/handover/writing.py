@@ -34,7 +34,7 @@ _ECHOING: Mapping[str, Way] = {
     "running": "done", "files": "done", "done": "done", "checks": "done", "failures": "done",
 }  # fmt: skip
 """Sections in which a person or the agent may say what a tool said first."""
-_FOUND = 0.38
+_FOUND = 0.42
 _SHARES: tuple[tuple[str, sections.Section, float], ...] = (
     ("plan", sections.plan, 0.12),
     ("files", sections.files, 0.22),
