@@ -8,10 +8,12 @@ calls, and of equal ones the newer. Those that find room are told in their order
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from fanfold.strategies.handover.facts import Said
 from fanfold.strategies.handover.sections import Line
+from fanfold.strategies.handover.statements import Statement
 
 _FADES = 1.5
 """How much less a statement at the beginning of a stretch is worth than the same one at its end."""
@@ -19,11 +21,13 @@ _LINE, _OTHER = 12, 4
 """Characters of what stands around a line, and around a statement that is told with others."""
 _CONSIDERED, _LETTERS = 6, 3
 """Characters that are considered for a token of room, and letters that a token has at least in most texts."""
+_SAYS = 1.0
+"""What a statement is worth that says more than what comes next."""
 _GAP = " … "
 """Where something was left out between two statements."""
 
 
-class _Place(NamedTuple):
+class _Choice(NamedTuple):
     """A statement by where it stands: which saying of the stretch, and which statement of that."""
 
     worth: float
@@ -45,7 +49,7 @@ def share_told(sayings: Sequence[Said], room: int) -> float:
     most = max(1, room) * _LETTERS
     letters = 0
     for said in reversed(sayings):
-        letters += sum(len(statement.text) for statement in said.statements if statement.worth >= 1)
+        letters += sum(len(statement.text) for statement in said.statements if statement.worth >= _SAYS)
         if letters >= most:
             return 1.0
     return letters / most
@@ -54,30 +58,30 @@ def share_told(sayings: Sequence[Said], room: int) -> float:
 def _kept(sayings: Sequence[Said], room: int, measure: Callable[[str], int]) -> dict[int, set[int]]:
     """The statements that find room, by the number of their saying."""
     kept: dict[int, set[int]] = {}
-    places = _considered(sayings, room)
-    texts = [sayings[place.saying].statements[-place.below].text for place in places]
+    choices = _considered(sayings, room)
+    texts = [sayings[choice.saying].statements[-choice.below].text for choice in choices]
     whole = "\n".join(texts)
     left = room * len(whole) / max(1, measure(whole)) if whole else 0
-    for place, text in zip(places, texts, strict=True):
-        taken = len(text) + (_OTHER if place.saying in kept else _LINE)
+    for choice, text in zip(choices, texts, strict=True):
+        taken = len(text) + (_OTHER if choice.saying in kept else _LINE)
         if taken <= left:
             left -= taken
-            kept.setdefault(place.saying, set()).add(-place.below)
+            kept.setdefault(choice.saying, set()).add(-choice.below)
     return kept
 
 
-def _considered(sayings: Sequence[Said], room: int) -> list[_Place]:
+def _considered(sayings: Sequence[Said], room: int) -> list[_Choice]:
     """The statements that are worth most, as many as could find room."""
-    left, some = room * _CONSIDERED, list[_Place]()
-    for place in sorted(_places(sayings), reverse=True):
-        left -= len(sayings[place.saying].statements[-place.below].text)
+    left, some = room * _CONSIDERED, list[_Choice]()
+    for choice in sorted(_choices(sayings), reverse=True):
+        left -= len(sayings[choice.saying].statements[-choice.below].text)
         if left < 0 and some:
             break
-        some.append(place)
+        some.append(choice)
     return some
 
 
-def _places(sayings: Sequence[Said]) -> Iterator[_Place]:
+def _choices(sayings: Sequence[Said]) -> Iterator[_Choice]:
     """All statements, each once: where the same is said again, it counts where it was said last."""
     seen: set[str] = set()
     for at in range(len(sayings) - 1, -1, -1):
@@ -85,15 +89,18 @@ def _places(sayings: Sequence[Said]) -> Iterator[_Place]:
         for number, statement in enumerate(sayings[at].statements):
             if statement.text not in seen:
                 seen.add(statement.text)
-                yield _Place(statement.worth - faded, at, -number)
+                yield _Choice(statement.worth - faded, at, -number)
 
 
 def _line(said: Said, numbers: Sequence[int]) -> Line:
     """Some statements of a saying, in their order."""
     some = [said.statements[number] for number in numbers]
-    gaps = [
-        "" if number == before + 1 else _GAP for before, number in zip((-1, *numbers), numbers, strict=False)
-    ]
-    text = "".join(f"{gap or ' '}{statement.text}" for gap, statement in zip(gaps, some, strict=True))
-    slight = not any(statement.worth >= 1 for statement in some)
+    gaps = [_gap(said.statements[before + 1 : number]) for before, number in pairwise([-1, *numbers])]
+    text = "".join(f"{gap}{statement.text}" for gap, statement in zip(gaps, some, strict=True))
+    slight = not any(statement.worth >= _SAYS for statement in some)
     return Line(text.strip(), "", (said.entry,), slight=slight)
+
+
+def _gap(skipped: Sequence[Statement]) -> str:
+    """What stands between two statements; where only announcements are skipped, nothing shows it."""
+    return _GAP if any(statement.worth >= _SAYS for statement in skipped) else " "

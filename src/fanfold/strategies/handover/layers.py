@@ -47,9 +47,11 @@ _LITTLE = 18_000
 _MORE = (1.14, 1.45, 1.0)
 """In a crowded room, in a small one and in others, layers may take so much more: there, what is told in brief is most
 of what there is."""
-_NAMES, _OUTPUTS = (0.42, 0.33, 0.26), (0.22, 0.16, 0.14)
+_NAMES, _OUTPUTS = (0.42, 0.33, 0.4), (0.22, 0.16, 0.14)
 """What names and lines about outputs take of a layer: in a crowded room, where few outputs can stay, in a small one and
 in others."""
+_LARGE, _FEWER = (2_000, 2_800), 0.26
+"""Tokens of a layer between which names take less and less of it, down to this share: what was found needs the room."""
 _CONSIDERED = 8
 """So many times the room for names is read for them, newest first: older names would hardly rank high enough."""
 _WORTH = 0.75
@@ -315,7 +317,7 @@ def _stretch(
         if len(old.rows) < 2:
             return old, None, room
         own = min(most, int(_WORTH * old.tokens))
-        names, outputs = int(_NAMES[tier] * own), int(_OUTPUTS[tier] * own) if view.refs else 0
+        names, outputs = int(_share_of_names(tier, own) * own), int(_OUTPUTS[tier] * own) if view.refs else 0
         total = min(spare, int(_SMALLER * old.tokens) - _MARK)
         user = min(total, budget.window // 10, most if tight else int(_USER * most))
         room = Room(total=total, user=user, story=own - names - outputs, names=names, outputs=outputs)
@@ -330,6 +332,13 @@ def _stretch(
             break
         reserve = taken if free > 0 else taken - free
     return old, told, room
+
+
+def _share_of_names(tier: int, own: int) -> float:
+    """What names take of a layer of so many tokens."""
+    low, high = _LARGE
+    large = min(1.0, max(0.0, (own - low) / (high - low)))
+    return _NAMES[tier] - large * (_NAMES[tier] - min(_NAMES[tier], _FEWER))
 
 
 def spare_of(view: View, budget: Budget) -> int:

@@ -7,6 +7,7 @@ left out. A reason or a result is worth more than a remark, and words to the per
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Literal
 
 import msgspec
@@ -33,6 +34,7 @@ _TO_PERSON = 1.0
 """How much more a piece is worth that is said to the person."""
 _FENCE = pattern(r"```[^\n]*\n.*?(?:```|\Z)", 16)
 """Code, as somebody shows it in a message."""
+_MARK = pattern(r"```\w*")
 _BETWEEN = pattern(r"(?<=[.!?])\s+(?=\S)|(?<=[.!?][*_`\"')])\s+(?=\S)|(?<=[。！？])")
 """Between two sentences of a line."""
 _HEADING = pattern(r"\s*(?:#{1,6}\s|(?:\d+[.)]\s*)?\*\*[^*]+\*\*[:：]?\s*\Z)")
@@ -56,7 +58,7 @@ commit, in which "fix the parser" says what was done."""
 
 def statements(text: str, manner: Manner) -> tuple[Statement, ...]:
     """What a message says, piece by piece."""
-    pieces = list(_joined(_pieces(text[:_READ]))) or [text.strip()]
+    pieces = list(_joined(_pieces(text[:_READ]))) or [_MARK.sub("", text).strip()]
     return tuple(
         Statement(short(piece, _MOST), _worth(piece, manner, first=at == 0))
         for at, piece in enumerate(pieces)
@@ -67,7 +69,7 @@ def _pieces(text: str) -> Iterator[str]:
     """Headings, each with a colon behind it, rows of tables, and sentences."""
     plain = _FENCE.sub("\n", text) if "```" in text else text
     lines = [line for line in plain.splitlines() if line.strip()]
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+    for line, following in pairwise([*lines, ""]):
         if _RULER.match(line) or (line.lstrip().startswith("|") and _is_ruler(following)):
             continue
         if line.lstrip().startswith("|"):

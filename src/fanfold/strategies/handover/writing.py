@@ -34,7 +34,8 @@ _ECHOING: Mapping[str, Way] = {
     "running": "done", "files": "done", "done": "done", "checks": "done", "failures": "done",
 }  # fmt: skip
 """Sections in which a person or the agent may say what a tool said first."""
-_FOUND = 0.42
+_FOUND, _ROOMY = (0.25, 0.42), (600, 1_800)
+"""What the agent said may take of the room for lists: where that is small, and where it is large; tokens of both."""
 _SHARES: tuple[tuple[str, sections.Section, float], ...] = (
     ("plan", sections.plan, 0.12),
     ("files", sections.files, 0.22),
@@ -50,7 +51,7 @@ _SMALL = 600
 """Tokens of a hand-over that is too small for an opening."""
 _OTHERS, _FEW = 3, 300
 """This part of the room for outputs is kept for references alone; tokens of a room that is small."""
-_PASSING = 0.5
+_PASSING = 0.25
 """What words that say little may take of the share of their section, where others want it."""
 _LINE = 2
 """Tokens of what stands around a line."""
@@ -161,14 +162,20 @@ def outline(story: Story, room: Room, measure: Measure) -> Outline:
     taken = _add(found, tongue.story, stories(story, most, measure), spare, measure)
     spare -= taken
     # A story stands in the place of what was found, and takes no more than that from the lists.
-    left = whole = min(room.story - (min(taken, int(_FOUND * room.story)) if story.told else taken), spare)
+    left = whole = min(room.story - (min(taken, int(_FOUND[0] * room.story)) if story.told else taken), spare)
     left -= _add(found, tongue.summary, summary(story), left // 3, measure)
     left -= _add(found, tongue.running, list(sections.running(story)), left // 2, measure)
-    said = () if story.told else story.said
+    left = _add_lists(found, story, left, measure)
+    return Outline(sections=tuple(found), story=story, room=room, spare=spare - whole + left, measure=measure)
+
+
+def _add_lists(found: list[tuple[str, list[Line]]], story: Story, left: int, measure: Measure) -> int:
+    """Put in the lists, each within its share, and what the agent said; returns what is left."""
+    tongue, said = story.tongue, () if story.told else story.said
     wanted = [(name, lines, share) for name, make, share in _SHARES if (lines := list(make(story)))]
-    shares = sum(share for _, _, share in wanted)
-    own = int(_FOUND * left / (_FOUND + shares))
-    spoken = _FOUND * max(_PASSING, share_told(said, own)) if said else 0.0
+    shares, words = sum(share for _, _, share in wanted), _share_of_words(left)
+    own = int(words * left / (words + shares))
+    spoken = words * max(_PASSING, share_told(said, own)) if said else 0.0
     for at, (name, lines, share) in enumerate(wanted):
         part = int(left * share / (spoken + sum(other for _, _, other in wanted[at:])))
         left -= _add(found, getattr(tongue, name), lines, part, measure, more=tongue.more, cut=story.cut)
@@ -176,7 +183,13 @@ def outline(story: Story, room: Room, measure: Measure) -> Outline:
         lines, gone = findings(said, left - measure(tongue.found) - _LINE, measure)
         head = [Line(tongue.more.format(f"{gone}{'+' * story.cut}"))] if gone else []
         left -= _add(found, tongue.found, [*head, *lines], left, measure)
-    return Outline(sections=tuple(found), story=story, room=room, spare=spare - whole + left, measure=measure)
+    return left
+
+
+def _share_of_words(room: int) -> float:
+    """What the agent said may take of so many tokens: lists come first where there is little room."""
+    (low, high), (small, large) = _FOUND, _ROOMY
+    return low + (high - low) * min(1.0, max(0.0, (room - small) / (large - small)))
 
 
 def _whole(lines: list[Told], story: Story, total: int) -> list[Told]:
