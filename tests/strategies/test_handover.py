@@ -367,7 +367,7 @@ def test_what_the_agent_says_while_it_waits_gives_way_to_what_it_found_before() 
         user("Go."),
         assistant("Two workers share one cache folder.", Call("c", "think", "{}")),
         *waits,
-        room=Room(400, 100, 220),
+        room=Room(400, 100, 320),
     )
     assert "Two workers share one cache folder." in text
     assert "The build failed at the lexer." in text
@@ -737,3 +737,43 @@ def test_a_small_layer_names_all_that_runs() -> None:
     ]
     text = told(user("Go."), *begun, *ran("Bash", "x" * 400, command="make"), room=Room(700, 100, 300))
     assert all(str(4711 + number) in text for number in range(8))
+
+
+REFUSED = (
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the "
+    "new_string was NOT written to the file). To tell you how to proceed, the user said:\nkeep the old name"
+)
+
+
+def test_why_a_person_refused_a_call_is_told() -> None:
+    refused = ran("Edit", REFUSED, error=True, file_path="/src/a.py", old_string="x", new_string="y")
+    (line,) = section(told(user("Go."), *refused), "failures")
+    assert line == "Edit /src/a.py: «the user said: keep the old name»"
+
+
+def test_what_a_person_chose_stands_among_what_he_asked_in_order() -> None:
+    question = "Which one shall I review?"
+    answer = (
+        f'User has answered your questions: "{question}"="#325". '
+        "You can now continue with the user's answers in mind."
+    )
+    chosen = ran("AskUserQuestion", answer, questions=[{"question": question}])
+    text = told(user("Review something."), *chosen, user("Now the next one."))
+    assert section(text, "task") == ["Review something.", f'"{question}"="#325".', "Now the next one."]
+    assert "[done" not in text
+
+
+def test_commands_that_only_look_give_way_to_those_that_change_something() -> None:
+    made = ran("Bash", "", command="git branch backup/before-the-merge main")
+    looks = [ran("Bash", f"{number}", command=f"cat src/part_{number}.py") for number in range(60)]
+    text = told(user("Go."), *made, *(message for one in looks for message in one), room=Room(900, 100, 300))
+    assert "$ git branch backup/before-the-merge main (o2)" in section(text, "done")
+
+
+def test_the_message_of_a_commit_is_found_and_decided() -> None:
+    commit = ran(
+        "Bash", "", command="git commit -m 'read tabs: they were one word, because we split at spaces'"
+    )
+    assert section(told(user("Go."), *commit), "found") == [
+        "read tabs: they were one word, because we split at spaces"
+    ]

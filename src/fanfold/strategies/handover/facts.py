@@ -57,7 +57,7 @@ class Said(msgspec.Struct, frozen=True, gc=False):
     @property
     def announces(self) -> bool:
         """Whether it says only what comes next, or that something goes on."""
-        return not any(statement.worth for statement in self.statements)
+        return not any(statement.worth > 0 for statement in self.statements)
 
 
 class DoneCall(msgspec.Struct, frozen=True, gc=False):

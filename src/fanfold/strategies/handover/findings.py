@@ -87,7 +87,7 @@ def _choices(sayings: Sequence[Said]) -> Iterator[_Choice]:
     for at in range(len(sayings) - 1, -1, -1):
         faded = _FADES * (1 - (at + 1) / len(sayings))
         for number, statement in enumerate(sayings[at].statements):
-            if statement.text not in seen:
+            if statement.worth >= 0 and statement.text not in seen:
                 seen.add(statement.text)
                 yield _Choice(statement.worth - faded, at, -number)
 

@@ -39,6 +39,8 @@ _WILL = pattern(
     2,
 )
 """What somebody will do."""
+_BARE = pattern(_OPENING + r"[^\W\d_]{0,12}[!.,…]*\Z", 2)
+"""A word, or what people say before they say something: "Again.", "Great, now then!"."""
 _DOES = pattern(
     r"(?:now|next|then|lastly|still|waiting|no\b.*\byet|step|part|phase|item|task|section|chunk)\b|.*\bstill \w+ing\b|"
     + _OPENING
@@ -148,6 +150,11 @@ def announces(sentence: str) -> bool:
 def is_word(sentence: str) -> bool:
     """Whether a sentence is no more than a word or two, such as "Perfect!"."""
     return _width(sentence) < _WORD
+
+
+def is_bare(sentence: str) -> bool:
+    """Whether a sentence says nothing at all."""
+    return _BARE.match(sentence) is not None and not reports(sentence)
 
 
 def is_hollow(sentence: str) -> bool:

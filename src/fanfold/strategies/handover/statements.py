@@ -15,6 +15,7 @@ import msgspec
 from fanfold.strategies.handover.saying import (
     announces,
     intends,
+    is_bare,
     is_exact,
     is_hollow,
     is_word,
@@ -48,7 +49,7 @@ class Statement(msgspec.Struct, frozen=True, gc=False):
 
     text: str
     worth: float
-    """From 0, where it only announces something, to 5."""
+    """From 0, where it only announces something, to 5; below 0 where it is no more than a word."""
 
 
 Manner = Literal["passing", "waiting", "report", "letter"]
@@ -93,7 +94,7 @@ def _joined(pieces: Iterable[str]) -> Iterator[str]:
     """Pieces; what only leads to the next with that, and a first one that says nothing by itself."""
     lead, first = "", True
     for piece in pieces:
-        if first and lead and not _opens(lead) and announces(piece):
+        if first and lead and not _opens(lead) and (announces(piece) or _opens(piece)):
             yield lead
             lead, first = "", False
         joined = f"{lead} {piece}" if lead else piece
@@ -112,10 +113,12 @@ def _opens(piece: str) -> bool:
 
 def _is_empty(piece: str) -> bool:
     """Whether a piece says nothing by itself; what is announced needs nothing, and adds nothing."""
-    return is_word(piece) or (is_hollow(piece) and not announces(piece))
+    return is_word(piece) or (is_hollow(piece) and not announces(piece) and not tells(piece))
 
 
 def _worth(piece: str, manner: Manner, *, first: bool) -> float:
+    if is_bare(piece):
+        return -1.0
     if manner != "letter" and (announces(piece) or (first and _is_word(piece, manner))):
         return 0.0
     to_person = manner in ("report", "letter")
