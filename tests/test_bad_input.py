@@ -30,7 +30,7 @@ from fanfold import (
     UnknownModel,
 )
 from fanfold.dialects.dialect import Reply
-from fanfold.dialects.registry import dialect_named
+from fanfold.dialects.registry import DIALECTS, dialect_named
 from fanfold.stores.coding import Coding
 from fanfold.systems import budgets
 from fanfold.testing import called, replied, response, returned, said, talk
@@ -171,9 +171,7 @@ def test_what_another_session_recorded_goes_in_whatever_it_speaks(dialect: str, 
         assert there.request()
 
 
-@pytest.mark.parametrize(
-    "reply", [None, 7, {}, {"choices": []}, {"choices": ["x"]}, {"error": {"message": "no"}}]
-)
+@pytest.mark.parametrize("reply", [None, 7, {}, {"choices": []}, {"choices": ["x"]}])
 def test_what_is_no_response_is_not_received(reply: Any) -> None:
     refuses(talking(), BadMessage, "The response has no `choices`", "receive", reply)
 
@@ -433,10 +431,54 @@ def test_a_clock_gives_seconds(now: Any) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["", None, 7])
+@pytest.mark.parametrize("name", ["", None])
 def test_a_session_needs_a_name(name: Any) -> None:
     with pytest.raises(BadInput, match="A session needs a name"):
         fanfold.open(name, window=1_000)
+
+
+def test_a_name_of_the_wrong_type_is_repeated() -> None:
+    with pytest.raises(BadInput, match=r"A session's name is a text, not 42\."):
+        fanfold.open(42, window=1_000)  # type: ignore[arg-type]
+
+
+def test_a_fold_that_shows_no_text_is_refused_where_it_is_made() -> None:
+    with pytest.raises(BadEdit, match=r"A fold shows a text or a tuple of messages, not 3\."):
+        fanfold.Fold((), 3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize(
+    "body", [{"error": {"message": "nope"}}, {"error": "nope"}, [{"error": {"message": "nope"}}]]
+)
+def test_an_error_in_the_place_of_a_reply_is_repeated(dialect: Any, body: Any) -> None:
+    chat = fanfold.open("run", window=9_000, dialect=dialect)
+    chat.say("Hello.")
+    with pytest.raises(BadMessage, match="the provider's error: 'nope'"):
+        chat.receive(body)
+
+
+@pytest.mark.parametrize(
+    ("function", "way"),
+    [
+        (lambda view: [], r"Let it take them: `def <lambda>\(view, budget\)`"),
+        (list, r"If list makes one, give what it makes: list\(…\)"),
+        (lambda *, keep=3: [], r"If <lambda> makes one, give what it makes: <lambda>\(…\)"),
+    ],
+)
+def test_only_what_may_be_a_factory_is_taken_for_one(function: Any, way: str) -> None:
+    with pytest.raises(BadSetting, match=way):
+        fanfold.open("run", window=9_000, strategy=function)
+
+
+def test_only_a_session_is_inspected() -> None:
+    with pytest.raises(BadInput, match=r"give what `fanfold.open` returned, not 'x'"):
+        fanfold.inspect("x")  # type: ignore[arg-type]
+
+
+def test_a_file_that_is_given_for_a_store_is_taken_for_a_slip() -> None:
+    with pytest.raises(BadSetting, match=r"Did you mean `sqlite:agent.db`\?"):
+        fanfold.open("run", window=9_000, store="agent.db")
 
 
 @pytest.mark.parametrize(
@@ -480,7 +522,7 @@ def test_a_session_needs_a_name(name: Any) -> None:
         (BadInput, "context is a text, not int", "request", (), {"context": 7}),
         (BadInput, "messages: the session sends these itself", "request", (), {"messages": []}),
         (BadInput, "There is a session named 'run' already", "fork", ("run",), {}),
-        (BadInput, "A session needs a name", "spawn", ("open-1",), {"name": 5}),
+        (BadInput, "A session's name is a text, not 5", "spawn", ("open-1",), {"name": 5}),
         (NotFound, "No call 5 waits", "spawn", (5,), {}),
         (NotFound, "No call 'None' waits", "answer", (None, "x"), {}),
         (BadInput, "error says whether the tool failed", "answer", ("open-1", "out"), {"error": "boom"}),

@@ -77,7 +77,7 @@ def test_every_gpt_to_come_takes_its_own_name_for_the_limit(kind: str, major: in
 
 def test_no_limits_are_guessed() -> None:
     """(19.11)"""
-    with pytest.raises(UnknownModel, match="Known are claude-opus-5-5"):
+    with pytest.raises(UnknownModel, match="Known are, for example, claude-opus-5-5"):
         fanfold.open(model="claude-opus-7")
 
 

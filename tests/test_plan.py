@@ -158,7 +158,7 @@ def test_a_note_alone_that_does_not_fit_is_refused() -> None:
     [
         (1_000, 900, "e" * 400, None),
         (1_000, 900, "é" * 400, "it saves 0 tokens, the least is 1"),
-        (1_000, 900, "e" * 404, "it saves -1 tokens, the least is 1"),
+        (1_000, 900, "e" * 404, "it makes the view larger by 1 token"),
         (1_000, 9_000, "e" * 400, "it saves 0 tokens, the least is 16"),
         (90, 9_000, "e" * 400, "it saves 0 tokens, the least is 1"),
     ],

@@ -199,8 +199,8 @@ def growing(view: Any, budget: Any) -> Any:
         ),
         (
             growing,
-            "growing: its edit was refused: it saves -",
-            "the edits of growing were refused: it saves -",
+            "growing: its edit was refused: it makes the view larger by ",
+            "the edits of growing were refused: it makes the view larger by ",
         ),
     ],
 )

@@ -382,7 +382,7 @@ def test_a_system_prompt_that_fills_the_window_does_not_fit_and_says_so() -> Non
     chat = opened(300, system="x" * 4_000)
     chat.say("Hello")
     with pytest.raises(
-        DoesNotFit, match=r"1,002 tokens, 270 fit beside a reply of 30: 1,000 system prompt and tools"
+        DoesNotFit, match=r"1,002 tokens, 270 fit beside a reply of 30: 1,000 for system prompt and tools"
     ):
         chat.request()
 

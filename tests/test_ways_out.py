@@ -122,7 +122,7 @@ def test_a_note_that_fills_the_window_is_named() -> None:
     chat.say("Go.")
     small, large = chat.note("todo", "sleep"), chat.note("plan", "word " * 600)
     with pytest.raises(
-        DoesNotFit, match=rf"6\d\d notes.* Undo {large.id}, {small.id} \(6\d\d tokens of notes\)"
+        DoesNotFit, match=rf"6\d\d for notes.* Undo {large.id}, {small.id} \(6\d\d tokens of notes\)"
     ):
         chat.request()
     chat.undo(large.id)
@@ -132,7 +132,7 @@ def test_a_note_that_fills_the_window_is_named() -> None:
 @pytest.mark.parametrize(
     ("rows", "shows", "words"),
     [
-        (2, "word " * 99, "it saves -"),
+        (2, "word " * 99, "it makes the view larger by"),
         (2, "", "it shows nothing"),
         (0, "x", "it covers nothing"),
     ],
@@ -173,14 +173,14 @@ def opened(words: str = "Hi.", **options: Any) -> fanfold.Session:
 
 def test_a_context_that_fills_the_window_is_named() -> None:
     told = why_not(opened(window=2_000), context="word " * 5_000)
-    assert re.search(r"5,0\d\d context, \d pinned, 3 the rest\.", told)
+    assert re.search(r"5,0\d\d for the context, \d for pinned messages, 3 for everything else\.", told)
     assert "shorten the context, ask for a shorter reply, or raise the window." in told
     assert "parameters" not in told
 
 
 def test_a_schema_that_fills_the_window_is_named() -> None:
     told = why_not(opened(window=2_000), response_format=SCHEMA)
-    assert re.search(r"5,0\d\d parameters, \d pinned, 3 the rest\.", told)
+    assert re.search(r"5,0\d\d for the parameters, \d for pinned messages, 3 for everything else\.", told)
     assert "shorten the schema among the parameters, ask for a shorter reply" in told
     assert "context" not in told
 
@@ -188,13 +188,13 @@ def test_a_schema_that_fills_the_window_is_named() -> None:
 def test_too_many_bytes_name_who_holds_them() -> None:
     small = Budget(window=100_000, max_bytes=300)
     told = why_not(opened(budget=small, system="x" * 400))
-    assert re.search(r"bytes, 300 fit: 4\d\d system prompt and tools, ", told)
+    assert re.search(r"bytes, 300 fit: 4\d\d for system prompt and tools, ", told)
     assert told.endswith("Unpin something, shorten system prompt or tools, or raise max_bytes.")
     told = why_not(opened(budget=small), context="x" * 400)
-    assert re.search(r"300 fit: 4\d\d context, ", told)
+    assert re.search(r"300 fit: 4\d\d for the context, ", told)
     assert told.endswith("Unpin something, shorten the context, or raise max_bytes.")
     told = why_not(opened(budget=small), metadata={"x": "y" * 400})
-    assert re.search(r"300 fit: 4\d\d parameters, ", told)
+    assert re.search(r"300 fit: 4\d\d for the parameters, ", told)
     assert told.endswith("Unpin something, shorten the parameters, or raise max_bytes.")
 
 

@@ -336,7 +336,7 @@ def test_an_erasure_says_before_and_after_which_summaries_go_with_it(run: Run, s
     ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
     assert run("fold", "run", ids[0], ids[3], "They looked.").code == 0
     tried = run("erase", "run", "o1", "--reason", "secret", "--dry-run").out
-    whole = "The summary e1 of 4 messages {} as a whole with it: its words are made from all of them."
+    whole = "The summary e1 of 4 messages {} with it, as a whole, because it was written from all of them together."
     assert whole.format("would go") in tried
     assert tried.endswith(" Nothing was erased.\n")
     assert "ERROR" in run("cat", "run", "o1").out

@@ -167,7 +167,7 @@ def test_each_way_to_say_an_error_to_people_is_one_that_a_command_says(
 def test_models_advises_only_what_it_can_do(run: Run, store: str) -> None:
     """There is no --window here; what is most like the model is named (19.11)."""
     said = run("models", "claude-opus-7").err
-    assert "Known are claude-opus-5-5" in said
+    assert "Known are, for example, claude-opus-5-5" in said
     assert "--window" not in said
     assert "--window" not in run("models", "--help").out
     assert "claude-opus-5-5" in run("models", "anthropic/claude-opus-5.5:free").out

@@ -109,7 +109,7 @@ def test_models_are_listed_by_name_or_its_beginning(run: Run) -> None:
     assert run("models", "DeepSeek-V3.1").out.splitlines()[1].split()[-3:] == ["–", "–", "–"]
     ran = run("models", "gtp-4o")
     assert ran.code == 2
-    assert "gpt-4o" in ran.err
+    assert "Did you mean gpt-4o?" in ran.err
 
 
 @pytest.mark.parametrize("depth", [200, 2_000, 100_000])

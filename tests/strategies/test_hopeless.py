@@ -141,7 +141,7 @@ def test_a_frame_that_cannot_fit_leaves_the_history_as_it_is(strategy: str) -> N
     chat.say("Go.")
     before = chat.view().messages
     for _ in range(3):
-        with pytest.raises(DoesNotFit, match=r"8,6\d\d system prompt and tools"):
+        with pytest.raises(DoesNotFit, match=r"8,6\d\d for system prompt and tools"):
             chat.request()
     chat.settle()
     assert chat.view().messages == before

@@ -112,7 +112,7 @@ def test_a_result_that_is_not_smaller_is_told_as_inflated() -> None:
         talk(chat, 4)
         before = chat.view().tokens
         chat.compact(force=True)
-        reason = "inflate: its edit was refused: it saves -235 tokens, the least is 16"
+        reason = "inflate: its edit was refused: it makes the view larger by 235 tokens"
         assert events[1:] == [Reduced("refused-larger", before, before, reason)]
         assert events[1].compression == "failed-inflated"  # type: ignore[union-attr]
 

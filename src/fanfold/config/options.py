@@ -16,7 +16,7 @@ from fanfold.asking.model import AskableModel, is_client
 from fanfold.config.defaults import meter_for
 from fanfold.config.events import Hooks
 from fanfold.core.budget import Budget, whole_number
-from fanfold.core.errors import BadSetting, unknown
+from fanfold.core.errors import BadInput, BadSetting, unknown
 from fanfold.core.plan import Strategy, name_of
 from fanfold.outputs.filters import Filter
 from fanfold.strategies.fallbacks import FALLBACKS
@@ -117,6 +117,15 @@ def value_of(name: str, value: Any) -> Any:
     return plain_text(value) if make is None else make(value)
 
 
+def check_name(name: object) -> str:
+    """The name of a session; `BadInput` for what is none."""
+    if name is None or name == "":
+        raise BadInput("A session needs a name.")
+    if not isinstance(name, str):
+        raise BadInput(f"A session's name is a text, not {repr(name)[:80]}.")
+    return plain_text(name)
+
+
 def check_taking(function: object, *names: str, what: str) -> None:
     """Raise `BadSetting` for a function that cannot be called as it will be: one that makes such a function, say."""
     import inspect  # late: most sessions are given nothing of their own
@@ -124,13 +133,22 @@ def check_taking(function: object, *names: str, what: str) -> None:
     try:
         inspect.signature(function).bind(*names)  # type: ignore[arg-type]
     except TypeError:
-        name = name_of(function)
-        raise BadSetting(
-            f"{what} is called with ({', '.join(names)}), and {name} cannot be. "
-            f"If {name} makes one, give what it makes: {name}(…)."
-        ) from None
+        name, given = name_of(function), ", ".join(names)
+        way = f"Let it take them: `def {name}({given})`."
+        if _is_factory(function, names):
+            way = f"If {name} makes one, give what it makes: {name}(…)."
+        raise BadSetting(f"{what} is called with ({given}), and {name} cannot be. {way}") from None
     except ValueError:  # a function of C may not say what it takes
         return
+
+
+def _is_factory(function: object, names: tuple[str, ...]) -> bool:
+    """Whether it may make such a function: it asks for nothing of what such a function is given, nor for anything."""
+    import inspect  # late: most sessions are given nothing of their own
+
+    asked = inspect.signature(function).parameters.values()  # type: ignore[arg-type]
+    placed = [one for one in asked if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    return not any(one.name in names or one.default is one.empty for one in placed)
 
 
 def _is_text(value: Any) -> bool:

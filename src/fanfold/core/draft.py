@@ -31,6 +31,7 @@ from fanfold.core.layout import apply_edit, marker, read_rows, replaced_notes
 from fanfold.core.log import Log
 from fanfold.core.message import Message, Thinking, text_of, user
 from fanfold.core.view import Row, Scale, View, call_ids
+from fanfold.text.lines import many
 from fanfold.text.plain import own
 
 _KINDS = get_args(Edit)
@@ -98,7 +99,9 @@ class Draft:
         saved = self.view.tokens - after.tokens
         least = 1 if forced else max(1, self.budget.gain)
         if decision.reduces and saved < least and not (forced and self._saves_bytes(after)):
-            return self._refuse(f"it saves {saved:,} tokens, the least is {least:,}", larger=True)
+            grown = f"it makes the view larger by {many(-saved, 'token')}"
+            few = f"it saves {many(saved, 'token')}, the least is {least:,}"
+            return self._refuse(grown if saved < 0 else few, larger=True)
         self.decisions.append(replace(decision, before=self.view.tokens, after=after.tokens))
         self.view = after
         return after

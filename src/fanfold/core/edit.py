@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from fanfold.core.errors import BadEdit
 from fanfold.core.message import Message, replace_part, user
 
 READ, GREP, SEARCH = "tool_output_cache", "tool_output_cache_grep", "tool_output_cache_search"
@@ -40,6 +41,10 @@ class Fold(msgspec.Struct, frozen=True, tag="fold", omit_defaults=True):
     sources: tuple[tuple[int, str], ...] = ()
     """Where lines of its text come from: the number of each, from 1, and the beginnings of ids of entries, or of their
     parts (`7be1c0de#0`), with spaces between them."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.shows, str | list | tuple):
+            raise BadEdit(f"A fold shows a text or a tuple of messages, not {repr(self.shows)[:80]}.")
 
     @property
     def messages(self) -> tuple[Message, ...]:

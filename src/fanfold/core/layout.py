@@ -8,18 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fanfold.core.edit import (
-    Cover,
-    Decision,
-    Drop,
-    Elide,
-    Fold,
-    Note,
-    Pin,
-    Repair,
-    covers_of,
-    with_elided,
-)
+from fanfold.core.edit import Cover, Decision, Drop, Elide, Fold, Note, Pin, Repair, covers_of, with_elided
 from fanfold.core.log import Log
 from fanfold.core.message import Message, Opaque, text_of, user
 from fanfold.core.view import Kind, Row, Scale, View, Weight, sum_up, weigh

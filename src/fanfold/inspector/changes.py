@@ -389,7 +389,7 @@ def _say_summary(seat: Seat, id: str) -> str:
     """What an erasure takes from a summary, and how the others under it come back."""
     count = len(seat.chat.why(id).hides)
     return (
-        f"The summary {id} of {count:,} messages goes as a whole: its words are made from all of them. "
+        f"The summary {id} of {count:,} messages goes as a whole, because it was written from all of them together. "
         f"The others stay recorded; undo {id} afterwards to show them, and release it to have them summarized anew."
     )
 

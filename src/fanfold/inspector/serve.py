@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from fanfold.core.errors import BadSetting, MissingExtra
+from fanfold.core.errors import BadInput, BadSetting, MissingExtra
 from fanfold.inspector.safety import LOOPBACK, new_token
 
 if TYPE_CHECKING:
@@ -113,6 +113,13 @@ def inspect(chat: Session | AsyncSession, *, write: bool = True) -> InspectorSer
 
     Returns a `InspectorServer` with the `url` to open, which shows itself in a notebook; `close` ends it.
     """
+    from fanfold.session.async_session import AsyncSession
+    from fanfold.session.session import Session
+
+    if not isinstance(chat, Session | AsyncSession):
+        raise BadInput(
+            f"`inspect` shows a session: give what `fanfold.open` returned, not {repr(chat)[:80]}."
+        )
     from fanfold.inspector.app import Inspector
     from fanfold.session.stored import tenant_of
 

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, cast
 from msgspec.structs import replace
 
 from fanfold.config.choice import to_remember
-from fanfold.config.options import Options, check_names, options_of
+from fanfold.config.options import Options, check_name, check_names, options_of
 from fanfold.core.budget import Budget
 from fanfold.core.errors import BadInput, NotFound
 from fanfold.core.message import Call
@@ -110,8 +110,7 @@ def spawn(state: State, call: Call | str, name: str | None = None, other: SubAge
 
 def _sibling(state: State, name: str, other: Other, *, recall: bool | None) -> State:
     tenant = state.terms.tenant
-    if not isinstance(name, str) or not name:
-        raise BadInput("A session needs a name.")
+    name = check_name(name)
     if name in tenant.states or tenant.store.load(tenant.name, name).seq:
         raise BadInput(f"There is a session named {name!r} already; choose another name.")
     terms = replace(_terms(state, name, other), recall=recall)

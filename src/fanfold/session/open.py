@@ -21,7 +21,7 @@ from fanfold.config.choice import (
     to_remember,
 )
 from fanfold.config.events import Hooks
-from fanfold.config.options import OnMoved, Options, check_names, options_of
+from fanfold.config.options import OnMoved, Options, check_name, check_names, options_of
 from fanfold.config.settings import with_settings
 from fanfold.core.budget import Budget
 from fanfold.core.edit import RECALL
@@ -43,7 +43,6 @@ from fanfold.stores.opening import is_awaited, is_remote, is_there, open_store
 from fanfold.stores.store import Store, Tenant
 from fanfold.strategies.auto import Auto, auto
 from fanfold.strategies.fallbacks import FALLBACKS
-from fanfold.text.plain import plain_text
 from fanfold.tokens.meter import Meter
 
 if TYPE_CHECKING:
@@ -203,9 +202,7 @@ def open_state(
     name: str, options: Options, *, once: bool = False, remember: Collection[str] = REMEMBERED
 ) -> State:
     """A session at work, entered among its tenant's open ones; opened as the last time where nothing else is given."""
-    if not isinstance(name, str) or not name:
-        raise BadInput("A session needs a name.")
-    name, early = plain_text(name), None
+    name, early = check_name(name), None
     if not is_there(options.store):  # what is wrong is said before a file is made
         early = choose(options)
         _check_tools(early, options.tools)

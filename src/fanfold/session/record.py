@@ -16,7 +16,7 @@ from fanfold.core.record import Kept, Move, Replaced, Replied, Sent
 from fanfold.core.tree import Entry
 from fanfold.core.view import call_ids
 from fanfold.dialects.detect import reply_dialect
-from fanfold.dialects.dialect import Reply
+from fanfold.dialects.dialect import Reply, plain
 from fanfold.dialects.registry import DIALECTS
 from fanfold.outputs.filters.filter import Shaped
 from fanfold.session import find, outputs
@@ -102,7 +102,22 @@ def read_reply(state: State, response: Any) -> Reply:
     try:
         return state.dialect.reply(response)
     except BadMessage as error:
-        raise _another_dialect(state, reply_dialect(response)) or error from error
+        raise _another_dialect(state, reply_dialect(response)) or _refusal(response) or error from error
+
+
+def _refusal(response: Any) -> BadMessage | None:
+    """That an error came in the place of a reply, in the provider's words."""
+    from fanfold.dialects.http.errors import words_of  # late: only wanted when something is wrong
+
+    try:
+        words = words_of(response if isinstance(response, dict | list) else plain(response))
+    except BadMessage:
+        return None
+    if not words:
+        return None
+    return BadMessage(
+        f"This is no reply but the provider's error: {words!r}. If the request was too long, give it to `refused`."
+    )
 
 
 def _another_dialect(state: State, came: str | None) -> BadMessage | None:

@@ -60,15 +60,15 @@ def _list_shares(shares: Shares, context: int, params: int, whole: int) -> str:
     """Who holds how much, those who hold nothing left out."""
     held = {
         "system prompt and tools": shares.frame,
-        "context": context,
-        "parameters": params,
-        "pinned": shares.pinned,
-        "brought back by undo": shares.brought_back,
+        "the context": context,
+        "the parameters": params,
+        "pinned messages": shares.pinned,
+        "messages brought back by undo": shares.brought_back,
         "notes": shares.notes,
-        "not seen by the model yet": shares.fresh,
+        "new messages": shares.fresh,
     }
-    held["the rest"] = max(0, whole - sum(held.values()))
-    return ", ".join(f"{amount:,} {name}" for name, amount in held.items() if amount)
+    held["everything else"] = max(0, whole - sum(held.values()))
+    return ", ".join(f"{amount:,} for {name}" for name, amount in held.items() if amount)
 
 
 def _ways_to_let_go(state: State, view: View, shares: Shares, unit: str) -> Iterator[str]:

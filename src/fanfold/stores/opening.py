@@ -52,9 +52,8 @@ def parse_name(store: str) -> StoreName:
 
 
 def _no_store(store: str) -> BadSetting:
-    return BadSetting(
-        f"There is no store {store!r}. Say `memory`, `sqlite:agent.db`, `postgresql://…`, or give a store."
-    )
+    meant = "" if ":" in store or not store else f" Did you mean `sqlite:{store}`?"
+    return BadSetting(f"There is no store {store!r}.{meant} Say `memory`, `sqlite:FILE` or `postgresql://…`.")
 
 
 def open_store(store: Store | str | None) -> Store:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from logging import getLogger
 from pathlib import Path
 from traceback import extract_tb
+from types import GeneratorType
 from typing import Any
 
 import fanfold
@@ -70,7 +71,7 @@ def check_strategy(
     left = _say_left(name_of(tried), grown)
     if not made and left:
         none = f"{name_of(tried)} never did anything: it changed none of {len(_SHAPES)} conversations"
-        return f"{none}, whose outputs are words such as {_EXAMPLE!r}. So it broke no promise, and kept none. {left}"
+        return f"{none}, whose outputs look like {_EXAMPLE!r}. So nothing is known about its promises. {left}"
     if not made:
         return f"{name_of(tried)} keeps every promise, but changed none of {len(_SHAPES)} conversations at first sight."
     named = ", ".join(dict.fromkeys(made))
@@ -199,10 +200,26 @@ def _is_failure(outcome: Outcome) -> bool:
 
 def _place_of(error: Exception) -> str:
     """The line at which a strategy failed, the last one outside of fanfold; nothing where there is none."""
+    return _place([(line.filename, line.lineno or 0) for line in extract_tb(error.__traceback__)])
+
+
+def _place_in(made: object, strategy: Strategy) -> str:
+    """The line at which a generator stands; of a function that returned a list, the line where it begins."""
+    if not isinstance(made, GeneratorType):
+        code = getattr(strategy, "__code__", None)
+        return _place([(code.co_filename, code.co_firstlineno)]) if code else ""
+    lines = list[tuple[str, int]]()
+    while isinstance(made, GeneratorType) and made.gi_frame:
+        lines.append((made.gi_code.co_filename, made.gi_frame.f_lineno))
+        made = made.gi_yieldfrom
+    return _place(lines)
+
+
+def _place(lines: Sequence[tuple[str, int]]) -> str:
+    """The last of these lines that is outside of fanfold, to be read after a sentence; nothing where there is none."""
     inside = str(Path(fanfold.__file__).parent)
-    lines = extract_tb(error.__traceback__)
-    line = next((line for line in reversed(lines) if not line.filename.startswith(inside)), None)
-    return f" ({Path(line.filename).name}, line {line.lineno})" if line else ""
+    line = next((line for line in reversed(lines) if not line[0].startswith(inside)), None)
+    return f" ({Path(line[0]).name}, line {line[1]})" if line else ""
 
 
 def _mistakes(refused: Sequence[str], window: int, *, tried: bool) -> list[str]:
@@ -216,7 +233,7 @@ def _mistakes(refused: Sequence[str], window: int, *, tried: bool) -> list[str]:
 
 def _loss(refused: str) -> int:
     """By how many tokens a refused edit would have made the view larger."""
-    found = re.match(r"it saves -([\d,]+) tokens", refused)
+    found = re.match(r"it makes the view larger by ([\d,]+) token", refused)
     return int(found[1].replace(",", "")) if found else 0
 
 
@@ -226,7 +243,14 @@ def _watch(
     """The same strategy, every refusal noted but that an edit saves little or nothing: that is no mistake."""
 
     def watch(view: View, budget: Budget) -> Generator[Any, Any, None]:
-        steps = run(strategy, view, budget)
+        made: object = None
+
+        def begin(view: View, budget: Budget) -> Any:
+            nonlocal made
+            made = strategy(view, budget)
+            return made
+
+        steps = run(begin, view, budget)
         got: Any = None
         while True:
             try:
@@ -236,13 +260,14 @@ def _watch(
             except Exception as error:  # told with its line, which an outcome does not keep
                 raised.append(error)
                 raise
+            place = _place_in(made, strategy)
             got = yield step
             if (
                 isinstance(got, View)
                 and got.refused
                 and (_loss(got.refused) or not got.refused.startswith("it saves"))
             ):
-                refused.append(got.refused)
+                refused.append(f"{got.refused}{place}")
             elif isinstance(got, View) and not got.refused:
                 edited()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
 from msgspec import Struct
@@ -9,6 +10,9 @@ from msgspec.structs import replace
 
 from fanfold.core.errors import BadInput, BadSetting, UnknownModel
 from fanfold.tokens import model_names
+
+_SLIP = 0.8
+"""Names that are alike to this degree, and have the same numbers, are one name and a slip."""
 
 
 class Prices(Struct, frozen=True, forbid_unknown_fields=True):
@@ -209,8 +213,19 @@ def unknown(name: str) -> str:
     relative = _relative(name)
     close = [keys[key] for key in get_close_matches(model_names.key(name), keys, n=3, cutoff=0.6)]
     near = list(dict.fromkeys([*([relative.name] if relative else []), *close]))[:3]
-    said = f" Known are {', '.join(near)}." if near else ""
+    said = f" Known are, for example, {', '.join(near)}." if near else ""
+    if close and _is_slip(shown, close[0]):
+        said = f" Did you mean {close[0]}?"
     return f"No limits are known for the model {shown!r}.{said}"
+
+
+def _is_slip(typed: str, known: str) -> bool:
+    """Whether one name is the other, mistyped: another number is another model."""
+    from difflib import SequenceMatcher  # only wanted when something is wrong
+
+    one, other = typed.casefold(), known.casefold()
+    alike = SequenceMatcher(None, one, other).ratio() >= _SLIP
+    return alike and re.findall(r"\d+", one) == re.findall(r"\d+", other)
 
 
 def setting(name: str) -> str:

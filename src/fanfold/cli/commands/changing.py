@@ -108,10 +108,10 @@ def _place(view: View, name: str) -> int:
 def undo(chat: fanfold.Session, what: str | None, through: bool, dry_run: bool, as_json: bool) -> None:
     """Take an edit back, or bring one message back.
 
-    WHAT is an edit (`e7`), the id of a message, or an output (`o4`). Without it, the last decision is taken back as a
-    whole: what a person did, or all that one reduction hid; and the next time the one before that. A message comes back
-    alone, whatever hides it: what was folded with it stays folded. Right after that, `undo` without a name hides it
-    again. Automatic edits do not touch what comes back, until `release`.
+    WHAT is an edit (`e7`), the id of a message, or an output (`o4`). Without WHAT, the
+    newest change is taken back, be it your own or all that one reduction hid; do it again for the change before. A
+    message comes back alone: what was folded with it stays folded. To hide it again, use `undo` without WHAT right
+    after it came back. Automatic edits do not touch what comes back, until `release`.
 
     \b
     Example: fanfold undo run-42 e7

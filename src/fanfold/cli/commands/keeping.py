@@ -256,8 +256,8 @@ def _summaries_of(chat: fanfold.Session, entries: Sequence[str], reason: str) ->
 def _say_lost(chat: fanfold.Session, summaries: Sequence[str], goes: str) -> list[str]:
     """That these go as a whole."""
     return [
-        f"The summary {id} of {many(len(chat.why(id).hides), 'message')} {goes} as a whole with it: "
-        "its words are made from all of them."
+        f"The summary {id} of {many(len(chat.why(id).hides), 'message')} {goes} with it, as a whole, "
+        "because it was written from all of them together."
         for id in summaries
     ]
 

@@ -288,6 +288,14 @@ def _said(read: Any) -> Mapping[str, Any]:
     return {}
 
 
+def words_of(reply: object) -> str:
+    """What a provider says went wrong, where an error came in the place of a reply."""
+    match reply:
+        case {"error": dict() | str()} | [{"error": dict() | str()}, *_]:
+            return _text(_said(reply).get("message")) or ""
+    return ""
+
+
 def _code(said: Mapping[str, Any]) -> str | None:
     return next((word for name in ("code", "type", "status") if (word := _text(said.get(name)))), None)
 
