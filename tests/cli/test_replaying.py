@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from conftest import Run, talk
 from fanfold.cli import saying
+from fanfold.replay import Played, Score, remarks
+from fanfold.replay.report import HEAD, rows
 from fanfold.testing import called, replied, returned, said
+from fanfold.testing import talk as grown
 
 
 def test_policies_are_compared(run: Run, tmp_path: Path) -> None:
@@ -172,3 +177,43 @@ def test_a_table_fits_the_terminal_and_names_what_it_leaves_out(
     shown = [name for name in whole.split("  ") if name.strip() and name.strip() not in told]
     assert told
     assert len(shown) + len(told) == len([name for name in whole.split("  ") if name.strip()])
+
+
+def test_a_window_in_which_nothing_fits_is_told_first(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps(grown(6, 4)))
+    ran = run("replay", "talk.json", "--window", "100", "--workers", "1")
+    assert ran.code == 1
+    told = ran.out.splitlines()[0]
+    assert told.startswith(
+        "Nothing fits a window of 100 tokens: all 30 requests of drop_oldest and default are"
+    )
+    assert re.search(r"the shortest with [\d,]+ tokens\. A window of [\d,]+ would hold the longest\.", told)
+    assert told in json.loads(run("replay", "talk.json", "--window", "100", "--json").out)["remarks"]
+    assert run("replay", "talk.json", "--window", "100", "--policy", "none").code == 0
+
+
+def test_requests_that_are_over_though_reduced_are_told() -> None:
+    some = Played(
+        conversation="a", policy="default", score=Score(calls=31, over=2), tight=Score(), windows=()
+    )
+    assert remarks([some]) == ["Even reduced, 2 of 31 requests of default would not fit the window."]
+    assert remarks([msgspec.structs.replace(some, policy="none")]) == []
+
+
+def test_columns_without_figures_are_left_out_first(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "talk.json").write_text(json.dumps(grown(6, 4)))
+    monkeypatch.setattr(saying, "terminal_width", lambda: 80)
+    out = run("replay", "talk.json", "--window", "700", "--workers", "1").out
+    _, trail = out.split("\n\n")
+    assert {"person's words", "said", "files read", "mean"} <= set(re.split(r"  +", trail.splitlines()[0]))
+    assert "failures" in trail.partition("Left out")[2]
+
+
+def test_costs_that_differ_are_not_written_alike() -> None:
+    one, other = Score(calls=1, prompt=64_000), Score(calls=1, prompt=61_000)
+    same = rows({"one": one, "other": other})
+    at = HEAD.index("cost M")
+    assert [row[at] for row in same[1:]] == ["0.080", "0.076"]
+    assert [row[at] for row in rows({"one": one, "two": one})[1:]] == ["0.08", "0.08"]

@@ -16,8 +16,10 @@ from fanfold.replay.page import About, headline, page
 from fanfold.replay.page.frontier import frontier, unbeaten
 from fanfold.replay.page.plot import ticks
 from fanfold.replay.page.summary import MEANING
-from fanfold.replay.page.tables import LOST, SPENT, TRAIL
+from fanfold.replay.page.tables import LOST, MISSED, SPENT, TRAIL
 from fanfold.replay.report import HEAD
+from fanfold.replay.trail import Trail
+from fanfold.replay.trail.kept import Share
 from fanfold.testing import called, replied, returned, said
 from tests.browser import opened
 
@@ -249,7 +251,7 @@ def test_both_tables_fit_a_phone_without_being_scrolled(played: list[Played], tm
 def test_every_column_of_the_other_tables_says_what_it_means(played: list[Played]) -> None:
     assert tuple(TRAIL) == (*KINDS, "mean")
     text = page(played, totals(played), 2_500)
-    for meanings in (TRAIL, SPENT, LOST):
+    for meanings in (TRAIL, SPENT, LOST, MISSED):
         for name, says in meanings.items():
             assert f'title="{escape(says)}">{escape(name)}</th>' in text
 
@@ -261,3 +263,34 @@ def test_where_no_name_was_needed_no_line_is_drawn_at_the_top() -> None:
     assert "No call needed a name" in drawn
     scores["default"] = Score(calls=3, prompt=500, fresh=Recall(needed=2, visible=1))
     assert "<svg" in frontier(scores, dict.fromkeys(scores, "hue0"))
+
+
+def test_where_no_name_was_needed_the_trail_is_drawn() -> None:
+    kept = {"none": 1.0, "default": 0.8}
+    scores = {
+        name: Score(calls=3, prompt=900_000, trail=Trail({"said": Share(1, share)}))
+        for name, share in kept.items()
+    }
+    drawn = frontier(scores, dict.fromkeys(scores, "hue0"))
+    assert "↑ trail of work" in drawn
+    assert "default: 1.12 M token equivalents, 80.0% of the trail" in drawn
+
+
+def test_a_curve_that_is_cut_says_so(played: list[Played]) -> None:
+    text = page(played, totals(played), 2_500)
+    peak = max(tokens for one in played for tokens in one.windows if one.policy == "none")
+    assert f"cut here, the longest prompt has {peak:,} tokens" in text
+    assert "cut here" not in page(played, totals(played), 2 * peak)
+
+
+def test_the_worst_losses_have_what_of_the_trail_was_missing(played: list[Played]) -> None:
+    assert not [one for one in played if one.policy == "none" and one.missed]
+    (one, *_) = (one for one in played if one.policy == "drop_oldest" and one.missed)
+    text = page([msgspec.structs.replace(one, lost=())], totals([one]), 2_500)
+    worst = text.partition("The worst losses")[2]
+    assert "Nothing that a call needed" not in worst
+    for missed in one.missed:
+        assert escape(missed.text) in worst
+        assert f"<td>{missed.calls:,} of {one.tight.calls:,}</td>" in worst
+    none = text and page([msgspec.structs.replace(one, lost=(), missed=())], totals([one]), 2_500)
+    assert "nothing of the trail was missing" in none

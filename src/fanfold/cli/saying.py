@@ -26,6 +26,10 @@ def say(value: Any, text: str, as_json: bool, *, beside: bool = False) -> None:
         click.echo(said, err=beside)
 
 
+_EMPTY = ("", "–")
+"""Cells without a figure."""
+
+
 def columns(
     rows: Sequence[Sequence[Any]],
     right: Sequence[int] = (),
@@ -35,13 +39,15 @@ def columns(
 ) -> str:
     """Rows in columns that line up; those numbered in `right` to the right. The first row is their `heads`, by default.
 
-    On a terminal that is too narrow for all, columns are left out and named in a last line: first those that are not
-    in `wanted`, the last one first. The first column always stays; it takes no more than half of the room then.
+    On a terminal that is too narrow for all, columns are left out and named in a last line: first those that are
+    empty, then those that are not in `wanted`, the last one first. The first column always stays; it takes no more
+    than half of the room then.
     """
     cells, room = [[_cell(value) for value in row] for row in rows], terminal_width()
     cut = room is not None and _cut_names(cells, room)
     widths = [max(map(columns_of, column)) for column in zip(*cells, strict=True)] if cells else []
-    shown = _fitting(widths, [*wanted, *(i for i in range(len(widths)) if i not in wanted)])
+    order = [*wanted, *(i for i in range(len(widths)) if i not in wanted)]
+    shown = _fitting(widths, sorted(order, key=lambda i: all(row[i] in _EMPTY for row in cells[1:])))
     lines = []
     for row in cells:
         aligned = [row[i].rjust(widths[i]) if i in right else padded(row[i], widths[i]) for i in shown]

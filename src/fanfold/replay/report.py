@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from itertools import pairwise
+from math import ceil
 
 from fanfold.replay.played import Played
 from fanfold.replay.player import TRIGGER
 from fanfold.replay.reading import Failure
 from fanfold.replay.score import Score
 from fanfold.replay.trail import KINDS
+from fanfold.text.lines import many
 
 HEAD = (
     "policy", "calls", "M tokens", "tokens/call", "cached", "cost M", "$", "re-sent", "peak", "over", "400", "asked",
@@ -52,7 +55,16 @@ def totals(played: Iterable[Played], *, tight: bool = False) -> dict[str, Score]
 
 def rows(scores: dict[str, Score]) -> list[tuple[str, ...]]:
     """The table, one row a policy."""
-    return [HEAD, *(_row(name, score) for name, score in scores.items())]
+    costs = digits([score.cost / 1e6 for score in scores.values()])
+    prices = digits([score.dollars for score in scores.values()])
+    return [HEAD, *(_row(name, score, costs, prices) for name, score in scores.items())]
+
+
+def digits(figures: Sequence[float]) -> int:
+    """Two digits behind the point, or up to four where two figures that differ by a hundredth would look alike."""
+    ordered = sorted(figures)
+    apart = [(low, high) for low, high in pairwise(ordered) if high > 1.01 * low]
+    return next((n for n in (2, 3) if all(f"{low:.{n}f}" != f"{high:.{n}f}" for low, high in apart)), 4)
 
 
 def trail_rows(scores: Mapping[str, Score]) -> list[tuple[str, ...]]:
@@ -66,11 +78,11 @@ def trail_rows(scores: Mapping[str, Score]) -> list[tuple[str, ...]]:
     ]
 
 
-def dollars(score: Score) -> str:
+def dollars(score: Score, digits: int = 2) -> str:
     """What was spent; a dash where no price is known, and at least so much where some are not."""
     if score.unpriced == score.calls:
         return "–"
-    return f"{'≥' if score.unpriced else ''}{score.dollars:.2f}"
+    return f"{'≥' if score.unpriced else ''}{score.dollars:.{digits}f}"
 
 
 def _percent(share: float | None) -> str:
@@ -90,11 +102,35 @@ def remarks(
         iter(totals(played, tight=tight).values()), Score()
     )  # calls and times are the same for every policy
     told = [_say_count(score, played)] if tight else []
+    told += _say_over(played)
     if cache_ttl is not None:
         told += _expiry(score, cache_ttl)
     if failures:
         told.append(_missing(len(failures)))
     return told
+
+
+def hopeless(played: Sequence[Played], window: int) -> str:
+    """That no request fits, with any policy that reduces; nothing where one does."""
+    reduced = {name: score for name, score in totals(played).items() if name != "none"}
+    if not reduced or any(score.over < score.calls for score in reduced.values()):
+        return ""
+    sent = [tokens for one in played for tokens in one.windows if one.policy != "none"]
+    calls = max(score.calls for score in reduced.values())
+    names = " and ".join(filter(None, (", ".join([*reduced][:-1]), [*reduced][-1])))
+    return (
+        f"Nothing fits a window of {window:,} tokens: all {calls:,} requests of {names} are over it, the shortest with "
+        f"{min(sent):,} tokens. A window of {ceil(max(sent) / TRIGGER):,} would hold the longest."
+    )
+
+
+def _say_over(played: Sequence[Played]) -> list[str]:
+    """Which policies leave some requests over the window, though not all."""
+    return [
+        f"Even reduced, {score.over:,} of {many(score.calls, 'request')} of {name} would not fit the window."
+        for name, score in totals(played).items()
+        if name != "none" and 0 < score.over < score.calls
+    ]
 
 
 def _say_count(tight: Score, played: Sequence[Played]) -> str:
@@ -132,15 +168,15 @@ def _spell(seconds: float) -> str:
     return f"{seconds:g}s"
 
 
-def _row(name: str, score: Score) -> tuple[str, ...]:
+def _row(name: str, score: Score, costs: int, prices: int) -> tuple[str, ...]:
     return (
         name,
         f"{score.calls:,}",
         f"{score.prompt / 1e6:.2f}",
         f"{score.per_call:,.0f}",
         f"{score.share:.1%}",
-        f"{score.cost / 1e6:.2f}",
-        dollars(score),
+        f"{score.cost / 1e6:.{costs}f}",
+        dollars(score, prices),
         f"{_part(score.resent, score.prompt):.1%}",
         f"{score.peak:,}",
         f"{score.over:,}",

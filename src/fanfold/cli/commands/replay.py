@@ -68,6 +68,7 @@ def replay(
     Example: fanfold replay ~/.claude/projects --policy drop_oldest,default --window 32k --html report.html
     """
     from fanfold import replay as replaying  # late: few commands need it
+    from fanfold.replay.report import hopeless
 
     _spare(traces, html)
     failures: list[Failure] = []
@@ -89,10 +90,13 @@ def replay(
     scores = replaying.totals(found, tight=tight)
     remarks = replaying.remarks(found, tight=tight, cache_ttl=cache_ttl, failures=failures)
     tables = [_table(rows) for rows in (replaying.rows(scores), replaying.trail_rows(scores)) if rows]
-    say(_values(found, scores, remarks, failures), "\n".join(["\n\n".join(tables), *remarks]), as_json)
+    warned = [said for said in [hopeless(found, window)] if said]
+    text = "\n".join([*warned, "\n\n".join(tables), *remarks])
+    remarks = [*warned, *remarks]
+    say(_values(found, scores, remarks, failures), text, as_json)
     if html is not None:
         _write(html, found, scores, window, remarks)
-    if failures:
+    if failures or warned:
         click.get_current_context().exit(1)
 
 

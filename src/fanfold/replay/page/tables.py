@@ -8,7 +8,7 @@ from html import escape
 from fanfold.replay.played import Loss, Played
 from fanfold.replay.score import Score
 from fanfold.replay.spending import Expense
-from fanfold.replay.trail import KINDS
+from fanfold.replay.trail import KINDS, Missed
 
 TRAIL = {
     "person's words": "The beginning of every message by a person.",
@@ -38,6 +38,12 @@ LOST = {
     "had stood in": "Where it had stood before it was left out.",
 }
 """What the columns of the losses mean."""
+MISSED = {
+    "requests": "How many of the requests that had to be reduced did not have it.",
+    "kind": "Which kind of the trail it is of.",
+    "missing": "The beginning of what was missing.",
+}
+"""What the columns of what was missing of the trail mean."""
 
 
 def _head(meanings: Mapping[str, str], *before: str) -> str:
@@ -103,10 +109,11 @@ def _spent_row(spent: Expense) -> str:
 
 
 def losses(played: Sequence[Played], hues: Mapping[str, str]) -> str:
-    """Of each conversation and policy what was gone when it was needed, the worst first."""
-    worst = sorted((one for one in played if one.lost), key=lambda one: -len(one.lost))[:MOST]
+    """Of each conversation and policy what was gone when it was needed, and of the trail, the worst first."""
+    some = (one for one in played if one.lost or one.missed)
+    worst = sorted(some, key=lambda one: (-len(one.lost), -sum(missed.calls for missed in one.missed)))[:MOST]
     if not worst:
-        return "<p>Nothing that a call needed was out of reach.</p>"
+        return "<p>Nothing that a call needed was out of reach, and nothing of the trail was missing.</p>"
     return "".join(_list(one, hues[one.policy]) for one in worst)
 
 
@@ -114,12 +121,31 @@ def _list(one: Played, hue: str) -> str:
     rows = "".join(_loss_row(loss) for loss in one.lost[:MOST_ROWS])
     more = len(one.lost) - MOST_ROWS
     rest = f"<p>and {more:,} more</p>" if more > 0 else ""
-    gone = f"{len(one.lost):,} of {one.score.all.needed:,} references gone"
+    missed = sorted(one.missed, key=lambda missed: -missed.calls)
+    told = [f"{len(one.lost):,} of {one.score.all.needed:,} references gone"] if one.score.all.needed else []
+    gone = escape(", ".join([*told, *_kinds_missed(one)]))
     head = f"<i></i>{escape(one.policy)} <b>{escape(one.conversation)}</b> <small>{gone}</small>"
     return (
         f'<details class="{hue}"><summary>{head}</summary>'
-        f"<div class=wide><table class=lost>{_head(LOST)}<tbody>{rows}</tbody></table></div>{rest}</details>"
+        f"{_rows(LOST, rows)}{rest}{_rows(MISSED, ''.join(_missed_row(each, one) for each in missed))}</details>"
     )
+
+
+def _rows(meanings: Mapping[str, str], rows: str) -> str:
+    table = f"<table class=lost>{_head(meanings)}<tbody>{rows}</tbody></table>"
+    return f"<div class=wide>{table}</div>" if rows else ""
+
+
+def _kinds_missed(one: Played) -> list[str]:
+    """How much was kept of the kinds of the trail of which something was missing."""
+    kinds = dict.fromkeys(missed.kind for missed in one.missed)
+    shares = ((kind, one.score.trail.share(kind)) for kind in kinds)
+    return [f"{share:.0%} of {kind} kept" for kind, share in shares if share is not None]
+
+
+def _missed_row(missed: Missed, one: Played) -> str:
+    cells = (f"{missed.calls:,} of {one.tight.calls:,}", escape(missed.kind), escape(missed.text))
+    return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
 
 
 def _loss_row(loss: Loss) -> str:

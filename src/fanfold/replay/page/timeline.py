@@ -38,6 +38,7 @@ def _strip(one: Played, hue: str, window: int) -> str:
         f'<path class=limit d="M{LEFT} {limit:.1f}H{end}"/>'
         f'<text class=limit x="{end}" y="{limit - 5:.1f}" text-anchor=end>window {window:,}</text>',
         _line(plot, one),
+        _cut(plot, max(one.windows, default=0)),
         *(_mark(plot, change) for change in one.changes),
         *(_missing(plot, lost) for lost in one.lost),
     ]
@@ -56,6 +57,14 @@ def _line(plot: Plot, one: Played) -> str:
     line = " ".join(points)
     ends = f"{plot.x(len(points)):.1f},{plot.floor:.1f} {plot.x(1):.1f},{plot.floor:.1f}"
     return f'<polygon class=area points="{line} {ends}"/><polyline class=line points="{line}"/>'
+
+
+def _cut(plot: Plot, peak: int) -> str:
+    """That the curve goes on above the picture."""
+    if peak <= plot.up[1]:
+        return ""
+    words = f"▲ cut here, the longest prompt has {peak:,} tokens"
+    return f'<text class=limit x="{LEFT + 4}" y="{plot.top - 3}">{words}</text>'
 
 
 def _mark(plot: Plot, change: Change) -> str:
