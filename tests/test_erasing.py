@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -328,6 +329,17 @@ def test_what_others_erase_while_a_fork_is_made_is_not_in_the_fork(tell: Callabl
     fork = chat.fork("fork")
     assert erased
     assert not is_left(fork)
+
+
+def test_no_more_people_can_read_what_was_erased_where_than_can_read_the_store(tmp_path: Path) -> None:
+    """Names of sessions may be names of people."""
+    store, file = tmp_path / "a.db", tmp_path / "a.db.erased.jsonl"
+    with fanfold.open("run", window=9_000, store=f"sqlite:{store}") as chat:
+        chat.erase(chat.say(SECRET).id, "asked")
+    assert stat.S_IMODE(file.stat().st_mode) == stat.S_IMODE(store.stat().st_mode) == 0o600
+    file.chmod(0o644)  # as earlier releases left it
+    add_lines(file, [("default", "run")])
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_a_half_written_line_of_a_process_that_was_killed_hides_no_later_erasure(tmp_path: Path) -> None:

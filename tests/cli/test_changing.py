@@ -296,6 +296,38 @@ def test_everything_that_a_search_found_is_erased_at_once(run: Run, tmp_path: Pa
     assert names_found(run, store, "berta") == ["name"]
 
 
+def test_what_has_some_words_is_erased_without_copying_ids(run: Run, tmp_path: Path) -> None:
+    store = f"sqlite:{tmp_path / 'found.db'}"
+    long_talk(store, 6)
+    with fanfold.open("other", store=store, window=6_000) as chat:
+        chat.say("Also about berta.")
+    given = ("erase", "berta", "--found", "BERTA", "--found", "is in", "--reason", "asked", "--store", store)
+    dry = run(*given, "--dry-run")
+    listed = [line for line in dry.out.splitlines() if line.startswith("berta:")]
+    assert (dry.code, dry.err) == (0, "")
+    assert len(listed) > 10
+    assert any("Ask for berta number 3." in line for line in listed)
+    told = json.loads(run(*given, "--dry-run", "--json").out)["entries"]
+    done = run(*given, "--yes")
+    assert (done.code, done.err) == (0, "")
+    assert len(told) >= 12
+    assert names_found(run, store, "berta") == ["name"]
+    assert run("search", "is in", "--store", store, "--session", "berta").code == 1
+    assert run("search", "Also about berta", "--store", store).code == 0
+    again = run("erase", "other", "--found", "number 3", "--reason", "asked", "--yes", "--store", store)
+    assert (again.code, again.err) == (1, "Nothing in other has these words.\n")
+    assert run("erase", "other", "--reason", "asked", "--store", store).code == 2
+
+
+def test_what_is_found_is_listed_before_it_is_asked_for(
+    run: Run, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    refused = run("erase", "run", "--found", "vendor/", "--reason", "secret")
+    assert (refused.code, refused.out) == (1, "Nothing was erased.\n")
+    assert ": Find the error. Never touch vendor/." in refused.err
+
+
 def test_a_note_that_was_undone_is_found_and_erased_like_any_other(run: Run, tmp_path: Path) -> None:
     store = f"sqlite:{tmp_path / 'notes.db'}"
     with fanfold.open("run", store=store, window=6_000) as chat:
@@ -398,7 +430,7 @@ def test_a_forced_reduction_makes_a_small_session_smaller_that_was_just_imported
 ) -> None:
     (tmp_path / "talk.json").write_text(json.dumps(talk()))
     assert run("import", "talk.json").code == 0
-    assert run("compact", "talk", "--force").out == "1 edit made: 312 → 76 tokens.\n"
+    assert run("compact", "talk", "--force").out == "1 edit made: 312 → 77 tokens.\n"
     assert "[summary of 3 messages" in run("show", "talk").out
 
 
@@ -409,6 +441,37 @@ def test_a_reduction_by_command_is_the_one_that_the_agent_would_make(run: Run, s
             chat.say(f"Go on, {number}.")
     planned = json.loads(run("compact", "drops", "--dry-run", "--json").out)
     assert [one["why"] for one in planned["decisions"]] == ["drop_oldest"]
+
+
+def test_a_reduction_that_cannot_fit_changes_nothing_and_says_so_in_words_of_the_command_line(
+    run: Run, store: str
+) -> None:
+    shown = run("show", "run").out
+    for more in ((), ("--dry-run",), ("--json",)):
+        ran = run("compact", "run", "--window", "40", *more)
+        assert (ran.code, ran.out) == (4, "")
+        assert ran.err == (
+            "fanfold: run cannot be made to fit: about 37 tokens would be left, and 36 fit beside 4 for the reply. "
+            "Give a larger --window. Nothing was changed.\n"
+        )
+    assert run("show", "run").out == shown
+
+
+def test_a_reduction_that_is_not_the_agents_own_says_so(run: Run, store: str) -> None:
+    def mine(view: fanfold.View, budget: fanfold.Budget) -> list[fanfold.Edit]:
+        return []
+
+    with fanfold.open("own", store=store, window=3_000, strategy=mine) as chat:
+        chat.merge(talk())
+    with fanfold.open("own", store=store):
+        pass  # an agent that forgets to give it again
+    assert run("compact", "own", "--force", "--dry-run").out.splitlines()[1] == (
+        "The session's own strategy (mine) is in its agent's code, so auto did this; --strategy names another."
+    )
+    named = run("compact", "own", "--force", "--dry-run", "--strategy", "drop_oldest", "--json").out
+    assert json.loads(named)["strategy"] == "drop_oldest"
+    assert len(run("compact", "own", "--force", "--strategy", "elide").out.splitlines()) == 1
+    assert len(run("compact", "run", "--force").out.splitlines()) == 1
 
 
 def test_a_forced_reduction_that_does_nothing_says_why_and_what_to_do(run: Run, store: str) -> None:

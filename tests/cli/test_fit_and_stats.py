@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+import fanfold
 from builders import asks, long, says
 from conftest import Run, talk
 
@@ -178,11 +179,16 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["many.jsonl"]
 
 
-def test_stats_of_a_session_say_how_its_cost_is_asked_for(run: Run) -> None:
-    ran = run("stats", "run-42")
-    assert (
-        ran.err
-        == "fanfold: There is no file run-42. For a session of a store: fanfold stats --cost run-42.\n"
+def test_stats_of_a_session_are_its_figures(run: Run, store: str) -> None:
+    with fanfold.open("run", model="gpt-4o", store=store) as chat:
+        figures = chat.stats()
+    assert json.loads(run("stats", "run", "--json").out) == figures
+    lines = run("stats", "run").out.splitlines()
+    assert [line.split() for line in lines[:2]] == [["run"], ["messages", "5"]]
+    assert ["tokens", "in", "view", "320"] in [line.split() for line in lines]
+    assert lines[-1] == "What each thing in it has cost: fanfold stats --cost run"
+    assert run("stats", "walk").err == (
+        "fanfold: There is no file walk, and no session of this name in the store.\n"
     )
     assert run("stats", "none.json").err == "fanfold: There is no file none.json.\n"
 

@@ -33,7 +33,7 @@ def test_an_imported_conversation_has_no_room_and_no_bill_yet(run: Run, tmp_path
     (tmp_path / "talk.jsonl").write_text('{"role": "user", "content": "Hello"}\n')
     assert run("import", "talk.jsonl").code == 0
     (told,) = json.loads(run("ls", "--json").out)
-    assert (told["messages"], told["requests"], told["tokens"], told["room"]) == (1, 0, 0, 0)
+    assert (told["messages"], told["requests"], told["prompt"], told["room"]) == (1, 0, 0, 0)
     assert run("stats", "--cost", "talk").out == "No request went out yet.\n"
 
 

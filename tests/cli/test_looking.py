@@ -15,6 +15,18 @@ from fanfold.cli import views
 from fanfold.testing import replied, response
 
 
+def test_full_is_what_the_model_would_see_now_in_the_list_and_in_the_view(run: Run, store: str) -> None:
+    with fanfold.open("talk", store=store, window=1_000) as chat:
+        said = [chat.say(f"Look {n}. " + "The disk hums. " * 60).id for n in range(6)]
+        chat.fold(said[:5], "They looked.")
+        chat.request(max_tokens=100)
+    assert run("undo", "talk").code == 0
+    listed = next(one for one in json.loads(run("ls", "--json").out) if one["name"] == "talk")
+    shown = json.loads(run("show", "talk", "--json").out)
+    assert shown["tokens"] > shown["room"]
+    assert (listed["tokens"], listed["room"]) == (shown["tokens"], shown["room"])
+
+
 def test_the_store_is_found_by_its_usual_name_and_in_the_environment(
     run: Run, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,9 @@ import pytest
 
 import fanfold
 from builders import asks, calls, gives, says, tell
+from conftest import drop
 from fanfold import Fold, Postgres, ask
+from fanfold.cli import main
 from fanfold.testing import FakeModel
 from postgres_server import PostgresServer, running
 
@@ -159,3 +161,17 @@ def test_nothing_of_a_sealed_store_can_be_read(own_server: PostgresServer, schem
         sealed.put_blob("t", [mark.encode() * 90_000])
     sealed.close()
     assert not is_there(own_server, mark)
+
+
+def test_the_command_line_reminds_of_the_servers_log(
+    own_server: PostgresServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with fanfold.open("run", window=9_000, store=own_server.url) as chat:
+        chat.say("I am Jane Roe.")
+    capfd.readouterr()
+    where = ("--store", own_server.url)
+    assert main(["erase", "run", "--found", "jane", "--reason", "asked", "--yes", *where]) == 0
+    assert capfd.readouterr().out.splitlines()[-1] == Postgres.remains
+    assert main(["search", "jane", *where]) == 1
+    assert Postgres.remains in capfd.readouterr().err
+    drop(own_server.url, "fanfold")

@@ -12,8 +12,10 @@ import click
 from fanfold.cli.completing import model_names, session_names
 from fanfold.cli.saying import as_json
 from fanfold.cli.sizes import size
+from fanfold.config.naming import ASKING, STRATEGIES, strategies_named
 from fanfold.config.settings import with_settings
 from fanfold.core.errors import NotFound
+from fanfold.core.plan import Strategy
 from fanfold.core.record import Move, Record
 from fanfold.session.pool import Pool
 from fanfold.session.session import Session
@@ -38,8 +40,16 @@ def default_tenant() -> str:
 class Sessions(StoredSessions):
     """The sessions of one tenant in a store, as a command was told."""
 
-    def __init__(self, store: str, tenant: str, model: str | None = None, window: int | None = None) -> None:
+    def __init__(
+        self,
+        store: str,
+        tenant: str,
+        model: str | None = None,
+        window: int | None = None,
+        strategy: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(open_store(existing_store(store)), tenant, model, window)
+        self.strategy = strategy
 
     def name_of(self, begun: str) -> str:
         """The session of this name, or the only one whose name begins so."""
@@ -49,12 +59,15 @@ class Sessions(StoredSessions):
     def use(self, name: str) -> Iterator[Session]:
         """The session as its agent left it. If the agent writes meanwhile, what the command does is done after that.
 
-        It reduces as its agent would; where the agent asks a model, or has a function of its own, as the default does.
+        It reduces as it is told, else as its agent would; where the agent asks a model, or has a function of its own,
+        as the default does.
         """
         name = self.name_of(name)
         records = self.records(name)
         options = self.options(records)
-        strategy = [auto()] if asks_or_is_unknown(last_opening(records)) else None
+        strategy: Sequence[Strategy] | None = strategies_named(self.strategy)
+        if not strategy:
+            strategy = [auto()] if asks_or_is_unknown(last_opening(records)) else None
         pool = Pool(options.pop("store"), remember=False, strategy=strategy)
         with pool, pool.session(name, **options) as chat:
             yield chat
@@ -112,6 +125,14 @@ model_option = click.option(
     "--model", help="The model to count for, if not the recorded one.", shell_complete=model_names
 )
 window_option = click.option("--window", type=size, help="The window, such as 128k, if not the model's.")
+OFFLINE = tuple(name for name in STRATEGIES if name not in ASKING)
+"""Strategies that ask no model."""
+strategy_option = click.option(
+    "--strategy",
+    type=click.Choice(OFFLINE),
+    multiple=True,
+    help="How to reduce; several are tried in order.",
+)
 
 
 def on_store(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -122,8 +143,8 @@ def on_store(command: Callable[..., Any]) -> Callable[..., Any]:
     @store_option
     @wraps(command)
     def call(store: str, tenant: str, **options: Any) -> Any:
-        model, window = options.pop("model", None), options.pop("window", None)
-        return command(Sessions(store, tenant, model, window), **options)
+        model, window, strategy = (options.pop(name, None) for name in ("model", "window", "strategy"))
+        return command(Sessions(store, tenant, model, window, strategy or ()), **options)
 
     return call
 

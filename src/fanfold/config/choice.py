@@ -122,11 +122,13 @@ def to_remember(
         dialect=dialect,
         window=last.window if window is None else window,
         strategy=last.strategy if given.named is None else given.named,
+        coded=last.coded if given.strategy is None else given.coded,
         defer=last.defer if given.defer is None else given.defer,
         labels={**last.labels, **(given.labels or {})},
         parent=last.parent,
     )
     kept = replace(opened, **{name: getattr(last, name) for name in REMEMBERED if name not in which})
+    kept = kept if "strategy" in which else replace(kept, coded=last.coded)
     inferred = last.inferred or last.dialect is None
     return replace(kept, inferred=inferred and given.dialect is None if "dialect" in which else last.inferred)
 

@@ -49,6 +49,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     strategy: tuple[Strategy, ...] | None = None
     named: tuple[Any, ...] | None = None
     """The strategy as it can be remembered, by names; empty where it is a function, or is made with one."""
+    coded: str = ""
+    """What such a function is called."""
     fallback: tuple[Strategy, ...] = FALLBACKS
     filters: tuple[Filter, ...] | None = None
     recall: bool | None = None
@@ -100,6 +102,7 @@ def options_of(given: Mapping[str, Any]) -> Options:
     made = {name: value_of(name, value) for name, value in given.items()}
     if made.get("strategy") is not None:
         made["named"] = _names_of(given["strategy"])
+        made["coded"] = "" if made["named"] else " + ".join(map(name_of, made["strategy"]))
     on_edit, hooks = made.pop("on_edit", None), made.pop("hooks", None) or Hooks()
     if on_edit is not None:
         hooks = msgspec.structs.replace(hooks, after_edit=on_edit)

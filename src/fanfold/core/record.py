@@ -237,6 +237,8 @@ class Opened(msgspec.Struct, frozen=True, tag="opened", omit_defaults=True):
     window: int | None = None
     strategy: tuple[Any, ...] = ()
     """How to reduce, where that was said by names: each one a name, or a table with a name."""
+    coded: str = ""
+    """What a strategy is called that code gave, and that cannot be had again."""
     defer: float | None = None
     """The share of the window that tool schemas may take before they wait; below 0: they never wait."""
     labels: dict[str, str] = {}
@@ -355,10 +357,8 @@ def entries_of(record: Record) -> Iterator[str]:
             named: tuple[str | None, ...] = (head, was)
         case Branched(head=head) | Replied(head=head):
             named = (head,)
-        case Sent(tip=at) | Inherited(at=at):
+        case Sent(tip=at) | Inherited(at=at) | Replaced(entry=at) | Erased(entry=at) | Looked(request=at):
             named = (at,)
-        case Replaced(entry=entry) | Erased(entry=entry) | Looked(request=entry):
-            named = (entry,)
         case Edited(decisions=decisions):
             named = tuple(decision.at for decision in decisions)
         case Kept():

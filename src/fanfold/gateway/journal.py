@@ -7,7 +7,6 @@ said, and no key, is in it.
 from __future__ import annotations
 
 import os
-import stat
 from collections import deque
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,6 +18,7 @@ import msgspec
 
 from fanfold.core.record import TokenUsage
 from fanfold.stores.locks import ThreadLock
+from fanfold.stores.private import make_private, open_private
 from fanfold.text.json_text import write_json
 from fanfold.tokens import models
 from fanfold.tokens.usage import bill_everything, cost
@@ -123,7 +123,7 @@ class Journal:
         if file is not None:
             file.close()
         self._file = open(path, "ab", buffering=0, opener=_open_private)  # noqa: SIM115 it stays open
-        _make_private(path.with_suffix(".old.jsonl"))
+        make_private(path.with_suffix(".old.jsonl"))
         return self._file
 
     def close(self) -> None:
@@ -134,22 +134,11 @@ class Journal:
                 file.close()
 
 
-_PRIVATE = 0o600
-
-
 def _open_private(path: str, flags: int) -> int:
     """Open a file that its owner alone can read, like the store beside it."""
-    file = os.open(path, flags, _PRIVATE)
-    _make_private(Path(path))
+    file = open_private(path, flags)
+    make_private(Path(path))
     return file
-
-
-def _make_private(path: Path) -> None:
-    """Take a file from everybody but its owner: earlier releases let others read it. A device stays as it is."""
-    with suppress(OSError):  # somebody else's file
-        mode = os.stat(path).st_mode
-        if stat.S_ISREG(mode) and stat.S_IMODE(mode) & ~_PRIVATE:
-            os.chmod(path, _PRIVATE)
 
 
 def journal_path(store: str, chosen: str | None) -> Path | None:

@@ -31,7 +31,7 @@ def summarize(state: State) -> Summary:
         messages=log.tree[log.head].depth + 1 if log.head is not None else 0,
         requests=log.requests,
         edits=log.edits,
-        tokens=limits.billed(last.tokens) if last is not None else 0,
+        tokens=limits.billed(state.view().tokens) if log.head is not None else 0,
         room=limits.limit if limits.limit < ANY_WINDOW // 2 else 0,
         prompt=totals.prompt,
         cached=totals.cached,

@@ -17,6 +17,7 @@ import msgspec
 from fanfold.core.errors import StoreFailed
 from fanfold.core.message import user
 from fanfold.core.record import Move
+from fanfold.stores.private import make_private, open_private
 from fanfold.stores.store import Batch, Store
 from fanfold.stores.tenant_tree import TenantTree
 from fanfold.text.json_text import from_json, to_json
@@ -46,15 +47,17 @@ def note_erasure(store: Store, tenant: str, sessions: Iterable[str]) -> None:
 def add_lines(file: Path, sessions: Iterable[tuple[str, str]]) -> None:
     """Add sessions to a file, each on a line of its own: several processes may do so at once."""
     known = read_lines(file)
+    make_private(file, like=file.with_name(file.name.removesuffix(_ENDING)))
     lines = [
         b"\n" + to_json(one).encode("utf-8", "surrogatepass") + b"\n" for one in sessions if one not in known
     ]
     if not lines:
         return
     try:
-        with open(file, "ab", buffering=0) as out:
+        with open(file, "ab", buffering=0, opener=open_private) as out:
             out.write(b"".join(lines))
             os.fsync(out.fileno())
+        make_private(file, like=file.with_name(file.name.removesuffix(_ENDING)))
     except OSError as error:
         raise StoreFailed(
             f"Nothing was erased: {file} cannot be written ({error.strerror}). Gateways read there what they must "

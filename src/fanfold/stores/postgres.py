@@ -72,6 +72,11 @@ class Postgres(SQLStore):
     """A store on a PostgreSQL server, in a schema of its own. Threads, processes and machines may share it."""
 
     remote = True
+    remains = (
+        "The server's write-ahead log keeps the bytes of what was erased for a while: docs/store.md (PostgreSQL) has "
+        "seven lines of SQL that clear it."
+    )
+    """What to tell whoever erased something."""
 
     def __init__(
         self,

@@ -10,7 +10,7 @@ from fanfold.core.record import Edited, Move, Opened, Record, Sent, Totals
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One session in a few figures, as of its last request or a few messages later."""
+    """One session in a few figures, as of its last request or change, or a few messages later."""
 
     name: str = ""
     """The session's name."""
@@ -27,9 +27,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     edits: int = 0
     """How many edits were made."""
     tokens: int = 0
-    """How long the last request was."""
+    """How much the model would see now."""
     room: int = 0
-    """How long it might have been."""
+    """How much it could see; 0 where no window is known."""
     prompt: int = 0
     cached: int = 0
     output: int = 0
@@ -48,7 +48,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def fill(self) -> float:
-        """How full the window was in the last request, from 0 to 1."""
+        """How full the window is, as a share; more than 1 where the next request has to be reduced first."""
         return self.tokens / self.room if self.room else 0.0
 
     @property

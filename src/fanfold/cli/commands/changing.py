@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from logging import getLogger
 
@@ -12,14 +13,14 @@ from msgspec import to_builtins
 import fanfold
 from fanfold.cli.completing import edit_ids, returnable_ids, row_ids
 from fanfold.cli.saying import many, say
-from fanfold.cli.sessions import on_session
+from fanfold.cli.sessions import on_session, strategy_option
 from fanfold.cli.views import command_on, how_to_bring_back, within_terminal
 from fanfold.core.edit import Decision, Note, Pin, Undo, covers_of
-from fanfold.core.errors import NotFound
+from fanfold.core.errors import DoesNotFit, NotFound
 from fanfold.core.view import View
 from fanfold.session.look import summary_of
 from fanfold.session.preview import Preview
-from fanfold.session.stored import edit_meant, names_message
+from fanfold.session.stored import edit_meant, names_message, opening_of
 
 _LOOKED_AT, _NAMED, _LISTED = 100, 2, 3
 """So many messages that came back are looked at, so many are named that are still shortened, and so many edits."""
@@ -27,22 +28,80 @@ _LOOKED_AT, _NAMED, _LISTED = 100, 2, 3
 
 @click.command
 @on_session
+@strategy_option
 @click.option("--focus", help="Keep rows that contain these names and words.")
 @click.option("--force", is_flag=True, help="Reduce even if the view is small enough.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and change nothing.")
-def compact(chat: fanfold.Session, focus: str | None, force: bool, dry_run: bool, as_json: bool) -> None:
+def compact(
+    chat: fanfold.Session,
+    focus: str | None,
+    force: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
     """Reduce what is shown, if it is above its target.
+
+    It reduces as the session's agent would. A strategy that the agent has from code is not known here: then the default
+    reduces, and that is said. Exit code 4 if the session cannot be made to fit; then nothing is changed.
 
     \b
     Example: fanfold compact run-42 --focus "the parser bug" --dry-run
     """
-    outcome = chat.compact(force=force, dry_run=dry_run, focus=focus)
+    with _silent():
+        outcome = chat.compact(force=force, dry_run=True, focus=focus)
+        if outcome.status == "does-not-fit":
+            raise DoesNotFit(_say_what_fits(chat, outcome))
+        if not dry_run:
+            outcome = chat.compact(force=force, focus=focus)
+    own = "" if click.get_current_context().params["strategy"] else opening_of(chat).coded
     made = many(len(outcome.decisions), "edit")
     tokens = f"{outcome.before:,} → {outcome.after:,} tokens"
     done = f"{made} would be made: {tokens}. Nothing was changed." if dry_run else f"{made} made: {tokens}."
     nothing = _say_why_not(chat) if force else "There is nothing to reduce; --force tries it in any case."
     told = done if outcome.decisions else outcome.error or nothing
-    say({**to_builtins(outcome), "dry_run": dry_run}, told, as_json)
+    why = (
+        f"{outcome.error}; {outcome.strategy} did it instead." if outcome.decisions and outcome.error else ""
+    )
+    lines = (told, why, _say_whose(own, outcome))
+    said = {**to_builtins(outcome), "dry_run": dry_run, **({"own_strategy": own} if own else {})}
+    say(said, "\n".join(filter(None, lines)), as_json)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Nothing is logged meanwhile: the command says it in its own words, with the command that helps."""
+    logger = getLogger("fanfold")
+    was, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = was
+
+
+def _say_what_fits(chat: fanfold.Session, outcome: fanfold.Outcome) -> str:
+    """Why no reduction helps: how much would be left, how much fits, and what would have to change."""
+    fits, name = chat.pressure(), chat.name
+    ways = ["Give a larger --window"]
+    ways += ["unpin something"] if fits.pinned else []
+    ways += (
+        [f"`fanfold release` what was brought back ({fits.brought_back:,} tokens)"]
+        if fits.brought_back
+        else []
+    )
+    return (
+        f"{name} cannot be made to fit: about {outcome.after:,} tokens would be left, and {fits.room:,} fit beside "
+        f"{fits.reserve:,} for the reply. {', or '.join(ways)}. Nothing was changed."
+    )
+
+
+def _say_whose(own: str, outcome: fanfold.Outcome) -> str:
+    """That the agent's own strategy had no part in this, where it has one that is known to its code alone."""
+    if not own or not outcome.decisions:
+        return ""
+    return (
+        f"The session's own strategy ({own}) is in its agent's code, so {outcome.strategy or 'the default'} did this; "
+        "--strategy names another."
+    )
 
 
 def _say_why_not(chat: fanfold.Session) -> str:
@@ -179,12 +238,8 @@ def pin(chat: fanfold.Session, what: str | None, as_json: bool) -> None:
         lines = [f"{id}  {_pinned_in_words(chat.view(), edit)}" for id, edit in pins.items()]
         say(pins, "\n".join(within_terminal(lines)) or "Nothing is pinned.", as_json)
         return
-    logger = getLogger("fanfold")
-    logger.disabled = True  # what it warns of is said below, with the command that helps
-    try:
+    with _silent():
         _change(chat, lambda: (chat.pin(what),), as_json, _pinned_short)
-    finally:
-        logger.disabled = False
 
 
 def _pinned_in_words(view: View, pin: Pin) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from itertools import islice
 from shlex import quote
+from typing import NoReturn
 
 import click
 import msgspec
@@ -19,6 +20,7 @@ from fanfold.outputs.output import Output
 from fanfold.session.stored import undone_refs
 from fanfold.stores.search import Passage
 from fanfold.stores.search import search as search_store
+from fanfold.stores.store import Store
 
 
 @click.command
@@ -108,7 +110,7 @@ def grep(
             f"{name} is what {undone[name]} hid; that is undone, so it stands in the messages.", err=True
         )
     if not found:
-        _end_without("No output matches. `fanfold search` looks through messages too.", as_json)
+        end_without("No output matches. `fanfold search` looks through messages too.", as_json)
 
 
 @click.command
@@ -136,21 +138,31 @@ def search(
         raise click.UsageError(f"To search for several words, quote them: fanfold search {quoted}.")
     hits = search_store(sessions.store, sessions.tenant, words[0], session=session)
     found = list(islice(hits, limit))
-    say([msgspec.structs.asdict(one) for one in found], "\n".join(map(_told, found)), as_json)
+    say([msgspec.structs.asdict(one) for one in found], "\n".join(map(passage_line, found)), as_json)
     if next(hits, None) is not None and not as_json:
         click.echo(f"There are more than {limit:,}: give -m.", err=True)
     if not found:
-        _end_without("No session here has these words.", as_json)
+        end_without(f"No session here has these words.{remains_of(sessions.store)}", as_json)
 
 
-def _end_without(text: str, as_json: bool) -> None:
+def end_without(text: str, as_json: bool) -> NoReturn:
     """Say that nothing was found, to people only, and end with 1."""
     if not as_json:
         click.echo(text, err=True)
     click.get_current_context().exit(1)
 
 
-def _told(passage: Passage) -> str:
+def passage_line(passage: Passage) -> str:
     """A passage in a line: where it is, and what it says."""
-    place = passage.ref or passage.edit or passage.entry[:8] or passage.kind
-    return f"{passage.session}:{place}: {passage.text}"
+    return f"{passage.session}:{place_of(passage, 8)}: {passage.text}"
+
+
+def place_of(passage: Passage, most: int | None = None) -> str:
+    """What `erase` takes for a passage; of the id of a message, the first characters are enough for people."""
+    return passage.ref or passage.edit or passage.entry[:most] or passage.kind
+
+
+def remains_of(store: Store) -> str:
+    """Where this kind of store keeps for a while what was erased, as a sentence; nothing where it is gone at once."""
+    told = str(getattr(store, "remains", ""))
+    return f" {told}" if told else ""

@@ -12,16 +12,14 @@ import click
 from fanfold.cli.completing import model_names
 from fanfold.cli.files import FILE, atomic_file
 from fanfold.cli.saying import as_json, say, show_count
+from fanfold.cli.sessions import strategy_option
 from fanfold.cli.sizes import share, size
 from fanfold.cli.sources import Source, sources
 from fanfold.cli.views import explanation, report_of
 from fanfold.config.defaults import budget_for
-from fanfold.config.naming import ASKING, STRATEGIES, strategies_named
+from fanfold.config.naming import strategies_named
 from fanfold.dialects.registry import DIALECTS
 from fanfold.session.fit import fitted
-
-OFFLINE = tuple(name for name in STRATEGIES if name not in ASKING)
-"""Strategies that ask no model."""
 
 
 @click.command
@@ -31,12 +29,7 @@ OFFLINE = tuple(name for name in STRATEGIES if name not in ASKING)
 @click.option(
     "--reserve", type=share, help="Kept free for the reply: tokens, such as 8k, or a share, such as 10%."
 )
-@click.option(
-    "--strategy",
-    type=click.Choice(OFFLINE),
-    multiple=True,
-    help="How to reduce; several are tried in order.",
-)
+@strategy_option
 @click.option("--to", type=click.Choice(tuple(DIALECTS)), help="Another dialect to write it in.")
 @click.option("--meter", help="How to count, such as characters/4; by default as the model does.")
 @click.option("-o", "--out", type=FILE, help="The file to write; without it, standard output.")

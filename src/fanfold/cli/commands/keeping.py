@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 import fanfold
+from fanfold.cli.commands.finding import end_without, passage_line, place_of, remains_of
 from fanfold.cli.completing import all_ids
 from fanfold.cli.files import FILE, atomic_file
 from fanfold.cli.saying import as_json, many, say
@@ -23,14 +24,17 @@ from fanfold.cli.sessions import (
     store_option,
     tenant_option,
 )
-from fanfold.cli.views import command_on
+from fanfold.cli.views import command_on, within_terminal
 from fanfold.core.errors import BadInput, BadSetting, NotFound
 from fanfold.outputs.output import bytes_in_words
 from fanfold.session.stored import edits_along, tenant_of
 from fanfold.stores.opening import open_alone
+from fanfold.stores.search import Passage, search
 
 _NAMED = 5
 """So many names, or sessions, are printed."""
+_SHOWN = 50
+"""So many places are listed before they are erased."""
 _BESIDE = re.compile(r"e[0-9]+|system|labels|context|request [0-9]+")
 """How `erase` names a note, a fold or a pin, system prompts, labels, and the contexts of requests."""
 
@@ -96,12 +100,21 @@ def _lines_of(found: fanfold.Garbage, deleted: bool, hidden: bool) -> Iterator[s
 
 @click.command
 @on_session
-@click.argument("entries", metavar="ENTRY...", nargs=-1, required=True, shell_complete=all_ids)
+@click.argument("entries", metavar="ENTRY...", nargs=-1, shell_complete=all_ids)
+@click.option(
+    "--found", multiple=True, metavar="WORDS", help="Everything in the session that has these words."
+)
 @click.option("--reason", required=True, help="The reason; it is shown in place of the content.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--dry-run", is_flag=True, help="Say what would be destroyed, and change nothing.")
 def erase(
-    chat: fanfold.Session, entries: tuple[str, ...], reason: str, yes: bool, dry_run: bool, as_json: bool
+    chat: fanfold.Session,
+    entries: tuple[str, ...],
+    found: tuple[str, ...],
+    reason: str,
+    yes: bool,
+    dry_run: bool,
+    as_json: bool,
 ) -> None:
     """Destroy messages, outputs, prompts, labels, contexts, notes everywhere.
 
@@ -111,9 +124,21 @@ def erase(
     one. It cannot be undone. A summary that was made from a message goes with it as a whole. An automatic edit among
     the names is left out if its words go along with the rest.
 
+    --found stands for all that `search` finds in this session: it is listed first. Give it for each form of a name.
+
     \b
     Example: fanfold erase run-42 o12 --reason "holds a password"
+    Example: fanfold erase run-42 --found jana --found "0171 555" --reason "asked to forget"
     """
+    if not entries and not found:
+        raise click.UsageError("Name what to erase, or give --found WORDS.")
+    passages = _find_passages(chat, found)
+    entries = (*entries, *(place_of(one) for one in passages))
+    if not entries:
+        end_without(f"Nothing in {chat.name} has these words.{remains_of(tenant_of(chat).store)}", as_json)
+    if dry_run or not yes:
+        for line in _list_passages(passages):
+            click.echo(line, err=not dry_run or as_json)
     entries, left_out = _without_automatic(chat, entries)
     summaries, gone = _summaries_of(chat, entries, reason), _erased_before(chat, entries)
     shared = _sessions_with(chat, [name for name in entries if name not in gone])
@@ -134,11 +159,25 @@ def erase(
     told = [*_say_erased(done, along, reason), *_say_left_out(left_out, "went")]
     for id, line in zip(summaries, _say_lost(chat, summaries, "went"), strict=True):
         told.append(f"{line} {_say_others(chat, id)}")
-    told += _say_shared(shared, "shows")
+    told += [*_say_shared(shared, "shows"), *filter(None, [remains_of(tenant_of(chat).store).strip()])]
     all_of_it = [*done, *along]
     erased = all_of_it if len(all_of_it) > 1 else all_of_it[0]
     result = {"erased": erased, "reason": reason, "left_out": left_out}
     say({**result, "summaries": summaries, "sessions": shared}, "\n".join(told), as_json)
+
+
+def _find_passages(chat: fanfold.Session, words: Sequence[str]) -> list[Passage]:
+    """What a search finds in a session, each place once."""
+    tenant = tenant_of(chat)
+    found = (one for text in words for one in search(tenant.store, tenant.name, text, session=chat.name))
+    return list({place_of(one): one for one in found}.values())
+
+
+def _list_passages(passages: Sequence[Passage]) -> Iterator[str]:
+    """Where the words stand, as far as a person reads that."""
+    yield from within_terminal(map(passage_line, passages[:_SHOWN]))
+    if len(passages) > _SHOWN:
+        yield f"… and {len(passages) - _SHOWN:,} more; `fanfold search` lists them."
 
 
 _NAME = "name"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
@@ -14,6 +16,7 @@ from fanfold.cli.saying import as_json, columns, many, say, show_count
 from fanfold.cli.sessions import Sessions, store_option, tenant_option
 from fanfold.cli.sources import sources
 from fanfold.cli.tally import Tally, as_svg, as_text
+from fanfold.cli.views import command_on
 from fanfold.core.errors import NotFound
 
 MOST = 10
@@ -41,7 +44,8 @@ def stats(
 ) -> None:
     """Show where the tokens are: kinds, tools, biggest messages, repeats.
 
-    With --cost, show what each thing in a session has cost, and what eliding it would have saved.
+    FILES are conversations, or one session of the store, by its name: then its figures are shown. With --cost, show
+    what each thing in a session has cost, and what eliding it would have saved.
 
     \b
     Example: fanfold stats ~/.claude/projects --plot tokens.svg
@@ -55,8 +59,13 @@ def stats(
     if not files:
         raise click.UsageError("Name files with conversations, or a session of a store with --cost.")
     if missing := next((file for file in files if str(file) != "-" and not file.exists()), None):
-        hint = "" if missing.suffix else f" For a session of a store: fanfold stats --cost {missing}."
-        raise NotFound(f"There is no file {missing}.{hint}")
+        if len(files) > 1 or not (name := _session_named(str(missing), store, tenant)):
+            other = "" if missing.suffix else ", and no session of this name in the store"
+            raise NotFound(f"There is no file {missing}{other}.")
+        with Sessions(store, tenant).use(name) as chat:
+            figures = chat.stats()
+            say(figures, figures_text(chat, figures), as_json)
+        return
     tally = Tally()
     for source in show_count(chain.from_iterable(map(sources, files)), "conversations"):
         tally.take(source, meter)
@@ -64,6 +73,47 @@ def stats(
         with atomic_file(plot) as target:
             target.write(as_svg(tally).encode())
     say({"tokens": tally.tokens, **msgspec.structs.asdict(tally)}, as_text(tally), as_json)
+
+
+def _session_named(begun: str, store: str, tenant: str) -> str:
+    """The session that somebody may have meant by something that is no file; empty if there is none."""
+    try:
+        return Sessions(store, tenant).name_of(begun)
+    except NotFound:
+        return ""
+
+
+_NAMED = {
+    "tokens": "tokens in view",
+    "bytes": "bytes in view",
+    "entries": "messages in view",
+    "rows": "rows in view",
+    "frame": "tokens of system prompt and tools",
+    "pinned": "tokens of what is pinned",
+    "results": "tokens of outputs",
+    "fold": "tokens of folds",
+    "drop": "tokens of markers of what was dropped",
+    "note": "tokens of notes",
+    "edits": "edits that stand",
+    "snapshot": "has notes",
+}
+"""Figures of a session whose names say too little to people."""
+
+
+def figures_text(chat: fanfold.Session, figures: Mapping[str, Any]) -> str:
+    """The figures of a session, for people, and where to look for more."""
+    rows = [(_NAMED.get(key, key.replace("_", " ")), _figure(value)) for key, value in figures.items()]
+    more = f"What each thing in it has cost: {command_on(chat, '', 'stats --cost')}"
+    return "\n".join((columns([(chat.name, ""), *rows], right=(1,)), more))
+
+
+def _figure(value: object) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return dollars(value)
+    return f"{value:,}"
 
 
 def cost_text(ledger: fanfold.Ledger) -> str:

@@ -79,7 +79,7 @@ function Line({ one, depth }) {
   return html`<tr>
     <td class=${"depth" + Math.min(depth, 4)}>${depth ? html`<span class="branch" aria-hidden="true">└ </span>` : null}
       <a href=${to(one.name, "now")}><b>${plain(one.name)}</b></a><br /><small>${about || "no model yet"}</small></td>
-    <td class="fill" title="The last request, as a share of the room for it">
+    <td class="fill" title="What the model would see now, as a share of the room for it">
       <${Bar} share=${one.fill} kind=${tone(one.fill)} /><small>${fill}</small></td>
     ${counts.map((text) => html`<td class="n less">${text}</td>`)}
     <td class="n"><${Cost} one=${one} /></td><td class="less">${ago(one.seen)}</td>
