@@ -144,7 +144,7 @@ def on_store(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def call(store: str, tenant: str, **options: Any) -> Any:
         model, window, strategy = (options.pop(name, None) for name in ("model", "window", "strategy"))
-        return command(Sessions(store, tenant, model, window, strategy or ()), **options)
+        return command(Sessions(store, tenant, model, window, strategy=strategy or ()), **options)
 
     return call
 
