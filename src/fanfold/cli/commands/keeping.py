@@ -130,16 +130,11 @@ def erase(
     Example: fanfold erase run-42 o12 --reason "holds a password"
     Example: fanfold erase run-42 --found jana --found "0171 555" --reason "asked to forget"
     """
-    if not entries and not found:
-        raise click.UsageError("Name what to erase, or give --found WORDS.")
     passages = _find_passages(chat, found)
-    entries = (*entries, *(place_of(one) for one in passages))
-    if not entries:
-        end_without(f"Nothing in {chat.name} has these words.{remains_of(tenant_of(chat).store)}", as_json)
     if dry_run or not yes:
         for line in _list_passages(passages):
             click.echo(line, err=not dry_run or as_json)
-    entries, left_out = _without_automatic(chat, entries)
+    entries, left_out = _without_automatic(chat, _all_names(chat, entries, found, passages, as_json))
     summaries, gone = _summaries_of(chat, entries, reason), _erased_before(chat, entries)
     shared = _sessions_with(chat, [name for name in entries if name not in gone])
     if dry_run:
@@ -171,6 +166,22 @@ def _find_passages(chat: fanfold.Session, words: Sequence[str]) -> list[Passage]
     tenant = tenant_of(chat)
     found = (one for text in words for one in search(tenant.store, tenant.name, text, session=chat.name))
     return list({place_of(one): one for one in found}.values())
+
+
+def _all_names(
+    chat: fanfold.Session,
+    entries: Sequence[str],
+    words: Sequence[str],
+    passages: Sequence[Passage],
+    as_json: bool,
+) -> Sequence[str]:
+    """What was named and what was found; where that is nothing, the command ends."""
+    if not entries and not words:
+        raise click.UsageError("Name what to erase, or give --found WORDS.")
+    names = [*entries, *map(place_of, passages)]
+    if not names:
+        end_without(f"Nothing in {chat.name} has these words.{remains_of(tenant_of(chat).store)}", as_json)
+    return names
 
 
 def _list_passages(passages: Sequence[Passage]) -> Iterator[str]:
