@@ -131,9 +131,8 @@ def erase(
     Example: fanfold erase run-42 --found jana --found "0171 555" --reason "asked to forget"
     """
     passages = _find_passages(chat, found)
-    if dry_run or not yes:
-        for line in _list_passages(passages):
-            click.echo(line, err=not dry_run or as_json)
+    for line in _list_passages(passages) if dry_run or not yes else ():
+        click.echo(line, err=not dry_run or as_json)
     entries, left_out = _without_automatic(chat, _all_names(chat, entries, found, passages, as_json))
     summaries, gone = _summaries_of(chat, entries, reason), _erased_before(chat, entries)
     shared = _sessions_with(chat, [name for name in entries if name not in gone])
@@ -144,9 +143,8 @@ def erase(
         told += [*_say_lost(chat, summaries, "would go"), *_say_shared(shared, "would show")]
         say({"erased": None, **lists, "dry_run": True}, " ".join([*told, "Nothing was erased."]), as_json)
         return
-    if not yes:
-        for line in (*_say_left_out(left_out, "goes"), *_say_lost(chat, summaries, "goes")):
-            click.echo(line, err=True)
+    for line in (*_say_left_out(left_out, "goes"), *_say_lost(chat, summaries, "goes")) if not yes else ():
+        click.echo(line, err=True)
     if not yes and not _confirmed(f"Destroy {_listed(entries)} in {chat.name} for good?"):
         say({"erased": None}, "Nothing was erased.", as_json)
         click.get_current_context().exit(1)
