@@ -221,3 +221,17 @@ def test_a_list_alone_keeps_its_thinking_and_a_request_without_thinking_has_none
     assert fanfold.fit(talk, window=9_000) == talk
     request = {"messages": talk, "max_tokens": 900}
     assert '"thinking"' not in json.dumps(fanfold.fit(request, window=9_000, dialect="anthropic"))
+
+
+@pytest.mark.parametrize("window", [60, 100, 300])
+def test_of_the_only_question_a_beginning_and_an_end_stay(window: int) -> None:
+    asked = "Why does the parser fail? " + "word " * 5_000 + "Answer in one line."
+    (kept,) = fanfold.fit([{"role": "user", "content": asked}], window=window)
+    begin, _, end = kept["content"].partition("\n[… ")
+    assert begin.startswith("Why does the parser fail?")
+    assert end.endswith("in one line.")
+
+
+def test_a_window_in_which_nothing_of_the_question_would_be_left_does_not_fit() -> None:
+    with pytest.raises(DoesNotFit, match="or raise the window"):
+        fanfold.fit([{"role": "user", "content": "word " * 5_000}], window=25)

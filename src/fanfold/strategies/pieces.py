@@ -12,6 +12,8 @@ from fanfold.text.cutting import clip_text
 
 MARGIN = 48
 _LEAST_WORTH_CLIPPING = 64
+_LEAST_WORDS = 80
+"""Characters that stay of what a person said: where nothing is left of a question, an answer is worth nothing."""
 _LEAST_PICTURE = 40
 """Tokens of a picture that takes more room than the note in its place."""
 
@@ -86,13 +88,13 @@ def _text(piece: Piece, excess: float, where: str = "") -> str:
     said = text_of(piece.part)
     where = where if ASKED not in said else ""
     if not piece.pictures:
-        return _clip(said, piece.tokens, excess, where)
+        return _clip(said, piece.tokens, excess, where, _LEAST_WORDS if piece.row.is_request else 0)
     spoken, excess = piece.tokens - piece.pictures, excess - piece.pictures + MARGIN
     kept = _clip(said, spoken, excess, "") if excess > 0 and spoken > 0 else said
     return "\n".join(filter(None, (kept, left_out(piece.part, where))))
 
 
-def _clip(text: str, tokens: int, excess: float, where: str) -> str:
+def _clip(text: str, tokens: int, excess: float, where: str, least: int = 0) -> str:
     """A text, shortened; what asks for a reference itself is given no other."""
     share = max(0.0, (tokens - excess - MARGIN) / tokens)
-    return clip_text(text, int(len(text) * share * 0.9), where)
+    return clip_text(text, max(least, int(len(text) * share * 0.9)), where)
