@@ -10,6 +10,7 @@ import pytest
 import fanfold
 from fanfold.strategies.elide import elide
 from fanfold.testing import called, replied, response
+from fanfold.tokens import models
 
 LONG = "\n".join(f"line {n}: all is well with the disk" for n in range(120))
 DIALECTS = ["openai.chat", "openai.responses", "anthropic", "gemini"]
@@ -113,6 +114,21 @@ def test_a_change_at_the_beginning_costs_the_cache() -> None:
     assert told.cost_after is not None
     assert told.cost_after > told.cost
     assert chat.preview("note", "plan", "look on").cached_after == told.cached
+
+
+def test_the_price_of_what_is_reduced_first_is_that_of_what_is_sent() -> None:
+    chat = worked(strategy="auto")
+    for n in range(6):
+        chat.say(f"And now {n}? " + "It hums. " * 400)
+    told = chat.preview("undo", next(one.decision.id for one in chat.edits() if one.fate == "stands"))
+    assert told.due
+    assert told.reduced is not None
+    assert told.reduced < told.before < told.after
+    assert told.later is not None
+    assert told.later < 0
+    price = models.lookup("gpt-5.2").prices.input / 1_000_000
+    assert told.cost_after is not None
+    assert told.cost_after <= told.reduced * price
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

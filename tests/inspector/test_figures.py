@@ -108,3 +108,26 @@ def test_the_room_is_the_same_in_every_place(tmp_path: Path) -> None:
         told = visitor.ask("sessions/run")["room"], visitor.ask("sessions")[0]["room"]
         shown = visitor.ask("sessions/run/view")["room"]
     assert {*told, shown} == {chat.view().room} == {14_400}
+
+
+def test_what_edits_hide_comes_to_what_is_said_to_be_hidden_and_the_window_went_from_what_why_tells(
+    tmp_path: Path,
+) -> None:
+    """A reduction shortens outputs, and then folds what it shortened: its last edit alone saved much less."""
+    store = Memory()
+    chat = fanfold.open("run", store=store, model="gpt-5.2", window=6_000)
+    chat.say("Watch the disk.")
+    for step in range(9):
+        chat.request(max_tokens=500)
+        chat.receive(response(replied("I look.", called(f"c{step}", "look", json.dumps({"disk": step})))))
+        chat.answer(f"c{step}", ROWS)
+    ids = [row.id for row in chat.view().rows]
+    chat.fold(ids[1:9], "They looked.")
+    with Page(store) as page:
+        visitor = page.enter()
+        edits, hidden = visitor.ask("sessions/run/edits"), visitor.ask("sessions/run")["hidden_tokens"]
+        stand = [one for one in edits if one["fate"] == "stands" and one["kind"] in ("fold", "drop", "elide")]
+        assert any(one["fate"] == "covered" for one in edits)
+        assert sum(one["hides_tokens"] for one in stand) == hidden
+        fold = next(one for one in stand if one["kind"] == "fold")
+        assert fold["hides_tokens"] > fold["saved"]

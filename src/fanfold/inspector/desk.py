@@ -96,7 +96,7 @@ class Seat:
         """What requests read from the cache, of those that were billed: only an erasure changes it."""
         self.pictures: dict[int, dict[str, Any]] = {}
         """What filled the window in requests that were looked at: only an erasure changes that, too."""
-        self.hidden: tuple[tuple[int, int], int] = (-1, -1), 0
+        self.hidden: tuple[tuple[int, int], dict[str, int]] = (-1, -1), {}
         """By how many tokens a view is smaller than with everything shown, and which view that is."""
         self._calls: tuple[int, dict[str, Call]] = (-1, {})
         self._erasures = 0

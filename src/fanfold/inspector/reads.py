@@ -103,11 +103,16 @@ def overview(seat: Seat, asked: Inquiry) -> dict[str, Any]:
 
 def count_hidden(seat: Seat) -> int:
     """By how many tokens the view is smaller than with everything shown that was said."""
+    return sum(_hidden_by_row(seat).values())
+
+
+def _hidden_by_row(seat: Seat) -> dict[str, int]:
+    """The same for each row that hides something, by its id: of a summary, that is the edit."""
     view = seat.chat.view()
     kept = (view.version, view.tokens)
     if seat.hidden[0] != kept:
         rows = [(row, _recorded(seat, row, view)) for row in view.rows]
-        seat.hidden = kept, sum(sum(map(view.weigh, said)) - row.tokens for row, said in rows if said)
+        seat.hidden = kept, {row.id: sum(map(view.weigh, said)) - row.tokens for row, said in rows if said}
     return seat.hidden[1]
 
 
@@ -290,13 +295,27 @@ def _hidden(one: PastEdit, seat: Seat) -> dict[str, Any]:
     """What an edit hides, in a few words: which output, or how the first of its messages begins."""
     edit, view = one.decision.edit, seat.chat.view()
     if not isinstance(edit, Elide | Fold | Drop):
-        return {"hides": "", "answers": []}
+        return {"hides": "", "answers": [], "hides_tokens": None}
     ids = (edit.entry,) if isinstance(edit, Elide) else seat.chat.why(one.decision.id).hides[:3]
     said = [message for id in ids if (message := view.said(id)) is not None]
     return {
         "hides": begin(said),
         "answers": list_answered(said, seat.calls) if isinstance(edit, Elide) else [],
+        "hides_tokens": _hidden_now(one, seat),
     }
+
+
+def _hidden_now(one: PastEdit, seat: Seat) -> int | None:
+    """How much an edit hides now; of several that shorten one message, the last one has it all."""
+    edit = one.decision.edit
+    if one.fate != "stands":
+        return None
+    if not isinstance(edit, Elide):
+        return _hidden_by_row(seat).get(one.decision.id)
+    row = seat.chat.view().row(edit.entry)
+    if row is None:
+        return None
+    return _hidden_by_row(seat).get(row.id) if row.why[-1:] == (one.decision.id,) else 0
 
 
 def _edit(one: PastEdit) -> dict[str, Any]:

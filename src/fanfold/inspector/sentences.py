@@ -20,6 +20,13 @@ def describe_preview(told: Preview, *, live: bool = True) -> dict[str, Any]:
 def sentences(told: Preview, *, live: bool = True) -> list[str]:
     """What a change does to tokens, cache and cost, in words; which strategy is assumed where its own is not here."""
     said = [_say_tokens(told)]
+    if told.due and not told.problem:
+        by = "" if live else " (by the default strategy)"
+        about = "" if told.reduced is None else f" to about {told.reduced:,} tokens{by}"
+        said.append(
+            f"It will be reduced{about} first, because {told.reason}. "
+            "Other messages are shortened or summarized then, but never what you brought back or pinned."
+        )
     lost = max(0, told.cached - told.cached_after)
     if told.expired:
         said.append("The provider has forgotten the last prompt by now, so no cache is lost.")
@@ -28,16 +35,10 @@ def sentences(told: Preview, *, live: bool = True) -> list[str]:
     else:
         said.append("The provider's cache still holds the same beginning.")
     if told.cost is not None and told.cost_after is not None and told.later is not None:
-        said.append(_say_price(told.cost_after - told.cost, told.later))
+        so = ", reduced so" if told.due and not told.problem else ""
+        said.append(_say_price(told.cost_after - told.cost, told.later, so))
     if told.problem:
         said.append(f"The next request could not be sent then. {told.problem}")
-    elif told.due:
-        by = "" if live else " (by the default strategy)"
-        about = "" if told.reduced is None else f" to about {told.reduced:,} tokens{by}"
-        said.append(
-            f"It will be reduced{about} first, because {told.reason}. "
-            "Other messages are shortened or summarized then, but never what you brought back or pinned."
-        )
     return said
 
 
@@ -65,11 +66,11 @@ def _say_tokens(told: Preview) -> str:
     return f"The next request {size} tokens; {room:,} fit."
 
 
-def _say_price(once: float, later: float) -> str:
+def _say_price(once: float, later: float, so: str) -> str:
     next_one, each = _say_more(once), _say_more(later)
     if next_one == each:
-        return f"At list prices, each request costs {each}."
-    return f"At list prices, the next request costs {next_one}, and each later one {each}."
+        return f"At list prices{so}, each request costs {each}."
+    return f"At list prices{so}, the next request costs {next_one}, and each later one {each}."
 
 
 def _say_more(amount: float) -> str:

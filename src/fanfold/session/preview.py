@@ -131,12 +131,14 @@ class Preview(msgspec.Struct, frozen=True, kw_only=True):
     """The rows that would leave the view, enter it, or read otherwise."""
     cached: int
     cached_after: int
-    """Tokens at the beginning of the next request that the last one had, without the change and with it."""
+    """Tokens at the beginning of the next request that the last one had, without the change and with it; where it is
+    reduced first, with that too."""
     expired: bool
     """Whether the provider has forgotten the last request by now, so that nothing is lost by another beginning."""
     cost: float | None
     cost_after: float | None
-    """The price of the next prompt in dollars, without the change and with it; None where no price is known."""
+    """The price of the next prompt in dollars, without the change and with it, as it is sent: reduced, if it is reduced
+    first. None where no price is known, or where a model is asked what it becomes."""
     later: float | None
     """What the change adds to the price of each request after that, as long as the cache holds."""
     body: Any
@@ -198,6 +200,10 @@ def _foretell(state: State, change: str | None, args: Any, kwargs: Any) -> Previ
     limits = state.limits(reply)  # a change voids the last bill, by which tokens were corrected
     two, cached_after = in_window(state.view(), limits), _cached(state)
     upcoming = _look_ahead(state)  # last: it repairs, as a request does
+    sent = two
+    if upcoming.view is not None:  # what is paid is what goes out
+        sent, cached_after = in_window(upcoming.view, limits), _cached(state, upcoming.view)
+    foreseen = upcoming.view is not None or not upcoming.due
     differs = compare(one, two)
     last = state.log.sent[-1] if state.log.sent else None
     expired = last is not None and bool(last.time) and state.terms.clock() - last.time >= kept_for(state)
@@ -217,18 +223,18 @@ def _foretell(state: State, change: str | None, args: Any, kwargs: Any) -> Previ
         cached_after=cached_after,
         expired=expired,
         cost=_price(state, one, 0 if expired else cached),
-        cost_after=_price(state, two, 0 if expired else cached_after),
-        later=_price_later(state, one, two),
+        cost_after=_price(state, sent, 0 if expired else cached_after) if foreseen else None,
+        later=_price_later(state, one, sent) if foreseen else None,
         body=upcoming.body,
         problem=upcoming.problem,
     )
 
 
-def _cached(state: State) -> int:
-    """Tokens at the beginning of the view that the last request had just so."""
+def _cached(state: State, view: View | None = None) -> int:
+    """Tokens at the beginning of the view, or of another one, that the last request had just so."""
     if not state.log.sent:
         return 0
-    last, now = state.log.sent[-1], state.view()
+    last, now = state.log.sent[-1], view or state.view()
     if state.log.frame(last.version) != state.log.frame():
         return 0
     then = show(state.log, last.tip, last.version, state.gauge)
@@ -259,24 +265,27 @@ class _Upcoming(NamedTuple):
     problem: str = ""
     due: bool = False
     reduced: int | None = None
+    view: View | None = None
+    """What is sent if it is reduced first, and no model is asked for that."""
 
 
 def _look_ahead(state: State) -> _Upcoming:
     """The next request with the last one's parameters, or why there is none."""
     last = state.log.sent[-1] if state.log.sent else None
-    due, reduced = False, None
+    due, reduced, view = False, None, None
     try:
         request = repair(state, prepare(state, None, None, _params(last)), keep=False)
         due, state.aftermath.stuck = is_due(state, request.view, request.budget), None
         if due:
             trial = rehearse(state, request.view, request.limits, reply=request.reply, extra=request.extra)
             if trial.draft.view.fits(trial.budget):
-                reduced = None if trial.asked else request.limits.billed(trial.draft.view.tokens)
+                view = None if trial.asked else trial.draft.view
+                reduced = request.limits.billed(view.tokens) if view is not None else None
                 if not request.view.fits(request.budget):
-                    return _Upcoming(due=due, reduced=reduced)
+                    return _Upcoming(due=due, reduced=reduced, view=view)
             else:
                 state.aftermath.stuck = trial.draft.view
-        return _Upcoming(encode(state, request).body, "", due, reduced)
+        return _Upcoming(encode(state, request).body, "", due, reduced, view)
     except (BadInput, BrokenGrammar, DoesNotFit, NotFound) as error:
         return _Upcoming(None, str(error), due)
 

@@ -8,6 +8,7 @@ const HUES = { fold: "hue4", drop: "hue5", elide: "hue2", repair: "hue0" };
 const FATES = { stands: "hides it now", undone: "brought back", covered: "under a later edit", elsewhere: "on another path" };
 const LEADS = { stands: "It is in effect.", undone: "It was undone: the model sees again what it hid.",
   covered: "It lies under a later edit.", elsewhere: "It was made on another path." };
+const TIPS = { now: "What it hides now, less what stands in its place", then: "What it saved when it was made" };
 function by(edit) {
   if (edit.again) return "your undo, in the words of " + edit.again;
   return { person: "you", auto: "the strategy " + edit.why, pass: "the filter " + edit.why }[edit.by] || "a repair";
@@ -42,7 +43,8 @@ function One({ edit, name, change }) {
     <div><div class="meta"><span class="chip"><i></i>${WHAT[edit.kind]}</span><b class="what">${plain(what)}</b>
       ${stands ? null : html`<span class="tag on">${fate}</span>`}</div>
       <p class="quote" dir="auto">${plain(edit.kind === "repair" ? edit.text : edit.hides || edit.text)}</p></div>
-    <span class="saved">${edit.saved ? html`<b>−${number(edit.saved)}</b> tokens` : null}</span>
+    <span class="saved" title=${TIPS[edit.hides_tokens === null ? "then" : "now"]}>${(edit.hides_tokens ?? edit.saved) > 0
+      ? html`<b>−${number(edit.hides_tokens ?? edit.saved)}</b> tokens` : null}</span>
     <div class="buttons">${buttonsFor(edit, change)}
       <a class="button quiet" href=${to(name, "edit", edit.id)} aria-label=${"Look at edit " + edit.id}>Look</a></div>
   </article>`;
@@ -60,6 +62,9 @@ function inGroups(edits) {
   return groups;
 }
 
+// Every edit of the reduction in which an edit was made, the newest first: some may lie under others, and are not listed.
+const madeWith = (edit, all) => inGroups(all).find((group) => group.edits.includes(edit))?.edits || [edit];
+
 const DID = { fold: ["summary", "summaries"], drop: ["stretch left out", "stretches left out"],
   elide: ["part shortened", "parts shortened"], repair: ["repair", "repairs"] };
 function did(edits) {
@@ -68,8 +73,9 @@ function did(edits) {
   return Object.entries(counts).map(([kind, n]) => number(n) + " " + DID[kind][n === 1 ? 0 : 1]).join(", ");
 }
 
-function Group({ edits, name, change }) {
-  const [newest, oldest] = [edits[0], edits[edits.length - 1]];
+function Group({ edits, all, name, change }) {
+  const together = madeWith(edits[0], all);
+  const [newest, oldest] = [together[0], together[together.length - 1]];
   const most = Math.max(1, oldest.before);
   return html`<section class="group"><header><h2>${newest.request === null ? "Since the last request"
     : html`Before <a href=${to(name, "time", newest.request)}>request ${newest.request}</a>`}</h2>
@@ -118,7 +124,7 @@ export function Hidden({ name }) {
     <input type="search" aria-label="Only edits that have these words" placeholder="Filter: a file, a tool, some words" value=${words}
       onInput=${(e) => setWords(e.target.value)} /></div>
     <div>${inGroups(shown.slice(0, MOST)).map((group) =>
-      html`<${Group} key=${group.key + group.edits[0].id} edits=${group.edits} name=${name} change=${change} />`)}
+      html`<${Group} key=${group.key + group.edits[0].id} edits=${group.edits} all=${edits} name=${name} change=${change} />`)}
     ${shown.length > MOST ? html`<p class="remark">The newest ${MOST} of ${number(shown.length)} are listed.</p>` : null}
     ${shown.length ? null : html`<section><p class="remark">${words ? "None has these words." : "There is none."}</p></section>`}
     ${words ? html`<p class="remark">
@@ -174,7 +180,7 @@ export function Edit({ name, id }) {
 function lead(edit) {
   const made = "Made by " + by(edit) + why(edit) + (edit.time ? ", " + clock(edit.time) : "") + ". " + LEADS[edit.fate] + " ";
   const some = many(edit.shortened, "output") + (edit.shortened === 1 ? " of it is" : " of it are") + " still shortened by earlier edits. ";
-  const went = "The window went from " + number(edit.before) + " to " + number(edit.after) + " tokens.";
+  const went = "This edit alone took the window from " + number(edit.before) + " to " + number(edit.after) + " tokens.";
   return made + (edit.fate === "undone" && edit.shortened ? some : "") + (edit.before ? went : "");
 }
 
