@@ -285,7 +285,7 @@ def _look_ahead(state: State) -> _Upcoming:
                     return _Upcoming(due=due, reduced=reduced, view=view)
             else:
                 state.aftermath.stuck = trial.draft.view
-        return _Upcoming(encode(state, request).body, "", due, reduced, view)
+        return _Upcoming(encode(state, request).body, due=due, reduced=reduced, view=view)
     except (BadInput, BrokenGrammar, DoesNotFit, NotFound) as error:
         return _Upcoming(None, str(error), due)
 
