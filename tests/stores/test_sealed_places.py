@@ -111,7 +111,7 @@ def test_two_records_that_changed_places_are_noticed(place: Place, key: str | No
         f"{first} + {second} - {table}.{number} LIMIT 1) WHERE {number} IN ({first}, {second}); DROP TABLE held"
     )
     place.run("DELETE FROM checkpoint")
-    with pytest.raises(Corrupt, match="Record 1 of the session 'run'"):
+    with pytest.raises(Corrupt, match="Line 1 of the session 'run'"):
         said(place.make(key), "a")
 
 

@@ -93,7 +93,7 @@ def test_what_was_sealed_without_a_place_is_not_read_any_more(tmp_path: Path) ->
         other.execute("UPDATE line SET record = ? WHERE key & 4294967295 = 1", (former,))
         other.execute("DELETE FROM checkpoint")
         other.commit()
-    with pytest.raises(Corrupt, match="Record 1"):
+    with pytest.raises(Corrupt, match="Line 1"):
         shown(SQLite(path, key=KEY))
 
 

@@ -12,7 +12,15 @@ from importlib import import_module
 import click
 
 from fanfold.cli import streams
-from fanfold.core.errors import BadInput, BadSetting, DoesNotFit, FanfoldError, NotFound, UnknownModel
+from fanfold.core.errors import (
+    BadInput,
+    BadSetting,
+    Corrupt,
+    DoesNotFit,
+    FanfoldError,
+    NotFound,
+    UnknownModel,
+)
 
 SECTIONS = {
     "Begin": {"demo": "demo:demo", "init": "init:init", "completion": "completion:completion"},
@@ -161,7 +169,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except BadSetting as error:
         return [_fail(_reword(line), _code(error)) for line in str(error).splitlines()][-1]  # a line for each
     except FanfoldError as error:
-        return _fail(_reword(str(error)), _code(error))
+        return _fail(_reword(str(error)) + _way_on(error), _code(error))
     except OSError as error:
         return _fail(_sentence(error), FAILED)
     return code if isinstance(code, int) else 0
@@ -186,6 +194,16 @@ def _reword(text: str) -> str:
     for pattern, words in _REWORDED:
         text = re.sub(pattern, words, text)
     return text
+
+
+def _way_on(error: FanfoldError) -> str:
+    """What to do about damage, where the error itself does not say it."""
+    said = str(error)
+    if not isinstance(error, Corrupt) or "fanfold" in said or "Bring back" in said:
+        return ""
+    return (
+        " `fanfold doctor` says what else is, and `fanfold export SESSION --readable` saves what can be read."
+    )
 
 
 def _code(error: FanfoldError) -> int:

@@ -49,7 +49,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 def missing(id: str) -> Corrupt:
     """What to say of an entry that is named where it must be, but is not there."""
     return Corrupt(
-        f"The message {id[:12]} is missing. `fanfold.doctor` looks for it; else bring back a copy."
+        f"The message {id[:12]} is missing. `fanfold doctor` looks for it; else bring back a copy."
     )
 
 

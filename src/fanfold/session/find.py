@@ -106,7 +106,7 @@ def _blob(tenant: Tenant, ref: str, id: str, start: int = 0, stop: int | None = 
     try:
         return tenant.store.get_blob(tenant.name, id, start, stop)
     except NotFound:
-        raise Corrupt(f"The content of output {ref} is missing. `fanfold.doctor` says more.") from None
+        raise Corrupt(f"The content of output {ref} is missing. `fanfold doctor` says more.") from None
 
 
 def _index(state: State, record: Kept) -> LineIndex | None:

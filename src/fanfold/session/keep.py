@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from shlex import quote
 from typing import NamedTuple
 
 import msgspec
@@ -429,6 +430,15 @@ class Keeping:
         self._checked, self._unchecked, self._rows = self._seq, 0, len(kept.rows)
         with suppress(StoreFailed):  # a session opens without one, too
             self.tenant.store.keep_checkpoint(self.tenant.name, self.session, self._seq, kept)
+
+
+def said_of_damage(session: str, damage: str) -> str:
+    """What a damaged session says to whoever wants something of it, with the next steps."""
+    named = "" if f"session {session!r} is damaged" in damage else f"The session {session!r} is damaged. "
+    return (
+        f"{named}{damage} `fanfold doctor` says what else is, and "
+        f"`fanfold export {quote(session)} --readable` saves what can be read."
+    )
 
 
 class LoadedSession(NamedTuple):

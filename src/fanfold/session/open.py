@@ -34,7 +34,7 @@ from fanfold.dialects.tools import function_names
 from fanfold.outputs.filters import Filter, binary, clip_within
 from fanfold.outputs.recall import definitions
 from fanfold.session.fork import leave
-from fanfold.session.keep import LoadedSession
+from fanfold.session.keep import LoadedSession, said_of_damage
 from fanfold.session.merge import offer_recall, reframe
 from fanfold.session.session import Session
 from fanfold.session.state import State
@@ -212,7 +212,7 @@ def open_state(
     try:
         read = LoadedSession.from_store(tenant, name)
         last = read.keeping.opened
-        choice = early if early and last is None else _choose(options, last, read.damage)
+        choice = early if early and last is None else _choose(name, options, last, read.damage)
         _check_tools(choice, options.tools)
         told = to_remember(options, last, choice.dialect, remember)
         state = State(_terms(name, tenant, options, once, choice, told), read=read)
@@ -239,12 +239,12 @@ def open_state(
     return state
 
 
-def _choose(options: Options, last: Opened | None, damage: str) -> Choice:
+def _choose(name: str, options: Options, last: Opened | None, damage: str) -> Choice:
     """What a session is opened with; what it remembers may be what is damaged, and then that is said."""
     try:
         return choose(options, last)
     except BadInput as error:
-        raise Corrupt(f"The session is damaged. {damage}") if damage else error from None
+        raise Corrupt(said_of_damage(name, damage)) if damage else error from None
 
 
 def _check_tools(choice: Choice, tools: Sequence[Any]) -> None:

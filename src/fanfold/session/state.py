@@ -38,7 +38,7 @@ from fanfold.outputs.filters.filter import Filter
 from fanfold.outputs.references import shelved
 from fanfold.outputs.source import LineIndex
 from fanfold.session.aftermath import Aftermath, GivenParams, Judged, Resent, Still
-from fanfold.session.keep import LoadedSession, all_go_on, as_of_now, comes_by_again, goes_on
+from fanfold.session.keep import LoadedSession, all_go_on, as_of_now, comes_by_again, goes_on, said_of_damage
 from fanfold.session.projection import Projection, standing_on
 from fanfold.session.summarize import summarize
 from fanfold.session.terms import Terms
@@ -109,7 +109,7 @@ class State:
         except (Corrupt, NotFound) as error:
             damage = str(error)
         if damage:
-            self._damage = f"The session {terms.name!r} is damaged. {damage}"
+            self._damage = said_of_damage(terms.name, damage)
         elif learned is None:
             self._take_over()
 

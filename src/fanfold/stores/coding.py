@@ -66,7 +66,7 @@ def as_text(kept: bytes) -> str:
     try:
         return kept.decode("utf-8", "surrogatepass")
     except (UnicodeDecodeError, AttributeError) as error:
-        raise Corrupt("A name or an id is damaged: it is no text. `fanfold.doctor` says which.") from error
+        raise Corrupt("A name or an id is damaged: it is no text. `fanfold doctor` says which.") from error
 
 
 def readable_name(kept: object) -> str:
@@ -114,7 +114,7 @@ class Coding:
                 if record is not None:
                     found.append((number, record))
         except Corrupt as error:
-            raise Corrupt(f"Record {number} of the session {session!r} is damaged: {error}") from error
+            raise Corrupt(f"Line {number} of the session {session!r} is damaged: {error}") from error
         return found
 
     def read_line(self, data: bytes, place: bytes) -> Record | None:
@@ -187,7 +187,7 @@ class Coding:
         try:
             return self.unpack(id, parent, self._open(data, entry_place(tenant, id, parent)))
         except Corrupt as error:
-            raise Corrupt(f"The message {id[:12]} is damaged: {error}") from error
+            raise DamagedMessage(f"The message {id[:12]} is damaged: {error}", parent) from error
 
     def unpack(self, id: str, parent: str | None, data: bytes) -> Entry:
         """The entry in bytes without a seal; the text of a stub is made from its reason, whatever was kept."""
@@ -267,8 +267,16 @@ def read(data: bytes, type: Any, decoder: msgspec.msgpack.Decoder[T] | None = No
         return msgspec.convert(unpack(data), type)  # type: ignore[no-any-return]
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError, TypeError, RecursionError) as error:
         raise Corrupt(
-            f"What was kept cannot be read: {error}. `fanfold.doctor` says what is damaged, and repairs what it can."
+            f"What was kept cannot be read: {error}. `fanfold doctor` says what is damaged, and repairs what it can."
         ) from error
+
+
+class DamagedMessage(Corrupt):
+    """The content of this message is damaged; which one was before it is known."""
+
+    def __init__(self, message: str, parent: str | None) -> None:
+        super().__init__(message)
+        self.parent = parent
 
 
 class Renewal(ABC):

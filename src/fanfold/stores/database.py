@@ -432,7 +432,7 @@ def failure_of(error: Exception, path: Path) -> StoreFailed:
     if code == sqlite3.SQLITE_NOTADB:
         return Corrupt(f"{path} is no database. Choose another file, or bring back a copy of this one.")
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_CONSTRAINT):  # what is kept breaks a rule of its table
-        return Corrupt(f"{path} is damaged: {error}. `fanfold.doctor` says what can be saved.")
+        return Corrupt(f"{path} is damaged: {error}. Bring back a copy of it.")
     if code == sqlite3.SQLITE_ERROR and "no such" in str(error):
         return Corrupt(f"{path} is damaged: {error}. Bring back a copy of it.")
     if code == sqlite3.SQLITE_READONLY or number in _NOT_ALLOWED:

@@ -72,7 +72,7 @@ class _Export:
                 yield _line({"kind": "entry", "entry": msgspec.to_builtins(told)})
             if id not in self.done:
                 raise Corrupt(
-                    f"The message {id[:12]} is missing. `fanfold.doctor` says what else is, if anything."
+                    f"The message {id[:12]} is missing. `fanfold doctor` says what else is, if anything."
                 )
         if isinstance(record, Kept):
             self.needed |= dict.fromkeys(blobs_of((record,)), record.ref)

@@ -355,7 +355,7 @@ class SQLite(SQLStore):
             added = sum([self.database.do("add_line", row) for row in rows])
         if added != len(rows):
             raise Corrupt(
-                "A message or line is there that should not be. `fanfold.doctor` says what is damaged."
+                "A message or line is there that should not be. `fanfold doctor` says what is damaged."
             )
 
     def _write_new(self, tenant: str, session: str, end: LogEnd, batch: Batch, lines: list[Line]) -> Stored:
@@ -425,7 +425,7 @@ class SQLite(SQLStore):
                 return int(number)
         if found:
             raise Corrupt(
-                f"What {self.file} says of the {kind} {name!r} is damaged. `fanfold.doctor` says more; "
+                f"What {self.file} says of the {kind} {name!r} is damaged. `fanfold doctor` says more; "
                 "bring back a copy."
             )
         return None
@@ -455,7 +455,7 @@ class SQLite(SQLStore):
     def _entry(self, tenant: str, id: str, database: Database | None = None) -> Entry | None:
         found = (database or self.database).rows("entry", tenant=self.owner(tenant), id=as_bytes(id))
         if found and found[0][0] != as_bytes(id):
-            raise Corrupt(f"The message {id[:12]} is not where it should be. `fanfold.doctor` looks for it.")
+            raise Corrupt(f"The message {id[:12]} is not where it should be. `fanfold doctor` looks for it.")
         return self.coding.read_row(tenant, *found[0]) if found else None
 
     def at_hand(self) -> Database:
@@ -499,7 +499,7 @@ class SQLite(SQLStore):
         named = self.rows("referring", tenant=self.owner(tenant), numbers=to_json(numbers(ids)))
         names = [as_text(name) for name, _ in named]
         if [sum for _, sum in named] != [name_sum(tenant, name) for name in names]:
-            raise Corrupt("The name of a session is damaged. `fanfold.doctor` says more.")
+            raise Corrupt("The name of a session is damaged. `fanfold doctor` says more.")
         return names
 
     def erase(self, tenant: str, stub: Entry, scrub: Scrub, *, also: str | None = None) -> None:

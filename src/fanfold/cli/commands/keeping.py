@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -25,8 +26,10 @@ from fanfold.cli.sessions import (
     tenant_option,
 )
 from fanfold.cli.views import command_on, within_terminal
-from fanfold.core.errors import BadInput, BadSetting, NotFound
+from fanfold.core.errors import BadInput, BadSetting, Corrupt, NotFound
 from fanfold.outputs.output import bytes_in_words
+from fanfold.session.keep import said_of_damage
+from fanfold.session.salvage import Salvaged, export_readable
 from fanfold.session.stored import edits_along, tenant_of
 from fanfold.stores.opening import open_alone
 from fanfold.stores.search import Passage, search
@@ -43,19 +46,38 @@ _BESIDE = re.compile(r"e[0-9]+|system|labels|context|request [0-9]+")
 @on_store
 @session_argument
 @click.option("-o", "--out", type=FILE, help="The file to write; without it, standard output.")
-def export(sessions: Sessions, session: str, out: Path | None, as_json: bool) -> None:
+@click.option("--readable", is_flag=True, help="Of a damaged session, write the messages that can be read.")
+def export(sessions: Sessions, session: str, out: Path | None, readable: bool, as_json: bool) -> None:
     """Write a session as one file of JSON lines, with its outputs.
 
-    The file is readable by you alone: it holds everything that was said.
+    The file is readable by you alone: it holds everything that was said. With --readable, a damaged session is
+    written as a new one: its messages, with a line in the place of each that is lost. What is lost is said, and the
+    exit code is 1.
 
     \b
     Example: fanfold export run-42 -o run-42.jsonl
     """
     session = sessions.name_of(session)
     with atomic_file(out, private=True) as file:
-        lines = fanfold.export_session(sessions.store, session, file, tenant=sessions.tenant)
+        write = export_readable if readable else _export
+        found = write(sessions.store, session, file, tenant=sessions.tenant)
+    for sentence in found.lost:
+        click.echo(f"fanfold: {sentence}", err=True)
+    if found.lost:
+        saved = f"{many(found.messages, 'message')} could be read and saved; edits, notes and requests are left out."
+        click.echo(f"fanfold: {saved}", err=True)
     if out is not None:
-        say({"lines": lines, "file": str(out)}, f"{lines:,} lines in {out}", as_json)
+        told = {"lost": found.lost, "messages": found.messages} if found.lost else {}
+        say({"lines": found.lines, "file": str(out)} | told, f"{found.lines:,} lines in {out}", as_json)
+    if found.lost:
+        click.get_current_context().exit(1)
+
+
+def _export(store: fanfold.Store | str, session: str, file: BinaryIO, *, tenant: str) -> Salvaged:
+    try:
+        return Salvaged(fanfold.export_session(store, session, file, tenant=tenant))
+    except Corrupt as error:
+        raise Corrupt(said_of_damage(session, str(error))) from error
 
 
 @click.command

@@ -34,6 +34,13 @@ class Finding(msgspec.Struct, frozen=True):
         return f"{kind}: {self.what}"
 
 
+_NOTHING = "What is damaged has to come from a copy."
+_WAY_OUT = (
+    f"{_NOTHING} Without one, `fanfold export SESSION --readable` saves the messages of a "
+    "session that can be read, and says which cannot; `fanfold import` reads that file into another store."
+)
+
+
 class Report(msgspec.Struct, frozen=True):
     """What the doctor saw."""
 
@@ -58,7 +65,7 @@ class Report(msgspec.Struct, frozen=True):
         said = [looked, *map(str, self.findings)]
         if any(finding.unused and not finding.repaired for finding in self.findings):
             said.append("What is unused is deleted with `clear=True`, on the command line with --clear.")
-        said.append("All is well." if self.healthy else "What is damaged has to come from a copy.")
+        said.append("All is well." if self.healthy else _WAY_OUT if self.lines else _NOTHING)
         return "\n".join(said)
 
 
