@@ -41,7 +41,7 @@ LOST = {
 MISSED = {
     "requests": "How many of the requests that had to be reduced did not have it.",
     "kind": "Which kind of the trail it is of.",
-    "missing": "The beginning of what was missing.",
+    "missing": "The beginning of what was missing; of each kind, what was missing most often.",
 }
 """What the columns of what was missing of the trail mean."""
 
@@ -123,7 +123,7 @@ def _list(one: Played, hue: str) -> str:
     rest = f"<p>and {more:,} more</p>" if more > 0 else ""
     missed = sorted(one.missed, key=lambda missed: -missed.calls)
     told = [f"{len(one.lost):,} of {one.score.all.needed:,} references gone"] if one.score.all.needed else []
-    gone = escape(", ".join([*told, *_kinds_missed(one)]))
+    gone = escape("; ".join([*told, *_kinds_missed(one)]))
     head = f"<i></i>{escape(one.policy)} <b>{escape(one.conversation)}</b> <small>{gone}</small>"
     return (
         f'<details class="{hue}"><summary>{head}</summary>'
@@ -140,7 +140,8 @@ def _kinds_missed(one: Played) -> list[str]:
     """How much was kept of the kinds of the trail of which something was missing."""
     kinds = dict.fromkeys(missed.kind for missed in one.missed)
     shares = ((kind, one.score.trail.share(kind)) for kind in kinds)
-    return [f"{share:.0%} of {kind} kept" for kind, share in shares if share is not None]
+    said = [f"{kind} {share:.0%}" for kind, share in shares if share is not None]
+    return [f"kept of the trail: {', '.join(said)}"] if said else []
 
 
 def _missed_row(missed: Missed, one: Played) -> str:
