@@ -21,6 +21,14 @@ class Claude(Anthropic):
         return {**super().request, "model": "claude-sonnet-4-5"}
 
 
+class Bare(Claude):
+    """The same without any cache mark: at the provider nothing of it is cached, fanfold sets marks."""
+
+    @property
+    def request(self):
+        return {key: value for key, value in super().request.items() if key != "cache_control"}
+
+
 def script(request):
     if request.number > STEPS:
         return Turn("Found it.", thinking=THOUGHT)
@@ -43,7 +51,7 @@ def billed_without(sdk):
     return sum(cost(usage_of(one.usage), model) for one in provider.requests)
 
 
-@pytest.mark.parametrize("sdk", [Chat, Claude])
+@pytest.mark.parametrize("sdk", [Chat, Claude, Bare])
 def test_every_page_tells_what_the_provider_would_have_billed(sdk, tmp_path):
     path = tmp_path / "lines.jsonl"
     with (
@@ -57,3 +65,4 @@ def test_every_page_tells_what_the_provider_would_have_billed(sdk, tmp_path):
     assert told.unmanaged == pytest.approx(really, rel=0.1)
     assert sum(one.whole_cost for one in journal) == pytest.approx(told.unmanaged, rel=0.1)
     assert told.cost < really
+    assert told.over == sum(one.over for one in journal) > STEPS // 2

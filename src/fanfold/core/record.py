@@ -166,7 +166,8 @@ class Sent(msgspec.Struct, frozen=True, gc=False, tag="sent", omit_defaults=True
     loaded: tuple[str, ...] = ()
     """The tools that wait until they are needed, and were needed here."""
     whole: int = 0
-    """What it would have taken with all that was said, by the meter itself; 0 where 0.1 wrote it."""
+    over: bool = False
+    """What it would have taken with all that was said, by the meter itself (0: 0.1 wrote it); if that is too long."""
 
 
 class Billed(msgspec.Struct, frozen=True, tag="billed", omit_defaults=True):
@@ -316,24 +317,27 @@ class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
     """What all requests of a session came to. Plain numbers: a long session has more tokens than any request."""
 
     sent: int = 0
-    """The tokens of all requests, by the meter itself."""
     prompt: int = 0
     cached: int = 0
     output: int = 0
     written: int = 0
-    """What was billed for them: tokens sent, and of these read from the cache and written to it; and replies."""
+    """The tokens of all requests by the meter itself; what was billed for them: tokens sent, and of these read from the
+    cache and written to it; and replies."""
     asked: int = 0
     asked_cost: float = 0.0
     """What asking models for summaries took, in tokens and in dollars."""
     spared: int = 0
     whole: int = 0
-    """The tokens that edits save in a request as of now; those of all requests with everything in them."""
+    over: int = 0
+    """The tokens that edits save in a request now; those of all requests with everything in them, and how many of these
+    are too long."""
 
     def __add__(self, record: Record) -> Totals:
         match record:
             case Sent(tokens=tokens):
                 whole = record.whole or tokens + max(0, self.spared)
-                return replace(self, sent=self.sent + tokens, whole=self.whole + whole)
+                over = self.over + record.over
+                return replace(self, sent=self.sent + tokens, whole=self.whole + whole, over=over)
             case Edited(decisions=decisions):
                 made = (one for one in decisions if not isinstance(one.edit, Note | Pin))
                 return replace(self, spared=self.spared + sum(one.before - one.after for one in made))
@@ -352,9 +356,10 @@ class Totals(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def entries_of(record: Record) -> Iterator[str]:
     """The entries that a record names: where it stands, and what it is about."""
+    named: tuple[str | None, ...] = ()
     match record:
         case Move(head=head, was=was):
-            named: tuple[str | None, ...] = (head, was)
+            named = (head, was)
         case Branched(head=head) | Replied(head=head):
             named = (head,)
         case Sent(tip=at) | Inherited(at=at) | Replaced(entry=at) | Erased(entry=at) | Looked(request=at):
@@ -363,8 +368,6 @@ def entries_of(record: Record) -> Iterator[str]:
             named = tuple(decision.at for decision in decisions)
         case Kept():
             named = (record.entry,) if record.is_part else ()
-        case _:
-            named = ()
     yield from (id for id in named if id is not None)
 
 

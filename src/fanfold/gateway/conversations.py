@@ -50,7 +50,7 @@ from fanfold.session.passing import Addition, hear, last_history, messages_since
 from fanfold.session.pool import MEMORY, Lease, Pool
 from fanfold.session.request import SentRequest
 from fanfold.session.session import Session
-from fanfold.session.stored import count_unedited, has_cache
+from fanfold.session.stored import Alone, alone, count_unedited
 from fanfold.tokens.pressure import Pressure
 
 _COMMON = "gpt-5.2"
@@ -91,10 +91,8 @@ class Managed(msgspec.Struct, frozen=True, kw_only=True):
     """How many edits shape it."""
     whole: int
     """The tokens of the client's own request, as it would be sent without a reduction."""
-    again: int = 0
-    """Of these, those that the client's request before had, too."""
-    caches: bool = False
-    """Whether the provider has been seen to cache prompts of this session."""
+    alone: Alone = Alone()
+    """How that would fare."""
     hidden: frozenset[str] = frozenset()
     """The model's tools that the client knows nothing of: calls to them are answered here."""
     spent: int | None = None
@@ -350,7 +348,7 @@ class Conversations:
         added = Addition(mark=course.mark, known=step.known, new=step.new, frame=frame, params=course.params)
         with course.lease as chat:
             passed = pass_on(chat, added, _is_as_it_came)
-            again, caches = count_unedited(chat, -2), has_cache(chat)
+            unaided = alone(chat)
         if passed is None:
             return None
         sent, mark = passed
@@ -364,8 +362,7 @@ class Conversations:
             after=sent.view.tokens,
             edits=0,
             whole=self._at_least(key, len(step.new), sent.view.tokens, more=True),
-            again=again,
-            caches=caches,
+            alone=unaided,
         )
         return managed, msgspec.structs.replace(course, mark=mark)
 
@@ -442,8 +439,7 @@ class Conversations:
             after=view.tokens,
             edits=len(edits),
             whole=self._count_whole(chat, holder.tenant, request),
-            again=count_unedited(chat, -2),
-            caches=has_cache(chat),
+            alone=alone(chat),
             hidden=hidden,
             spent=spent,
         )

@@ -203,8 +203,10 @@ def note_managed(account: Exchanged, managed: Managed) -> None:
     """Note what is sent, and how long the client's own request is."""
     account.session, account.tokens, account.edits = managed.name, managed.after, managed.edits
     if not account.whole:  # further rounds of a reply are not the client's
-        account.again, account.caches = managed.again, managed.caches
+        account.again, account.caches = managed.alone.again, managed.alone.caches
+        account.unmarked = not managed.alone.marked
     account.whole = managed.whole
+    account.over = 0 < managed.alone.room < managed.whole
 
 
 async def answer_trigger(gateway: Gateway, exchange: Exchange, asked: HttpRequest, client: Client) -> bool:

@@ -49,14 +49,18 @@ class Exchanged(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The tokens of the client's own request, about, and those of them that its request before had, too."""
     caches: bool = False
     """Whether the provider has been seen to cache this session's prompts."""
+    unmarked: bool = False
+    """Whether the client sets no cache marks, where the provider caches only what is marked."""
+    over: bool = False
+    """Whether the client's own request is longer than its window."""
     prompt: int = 0
     cached: int = 0
     output: int = 0
     """What was billed."""
     cost: float | None = None
     whole_cost: float | None = None
-    """What it cost in dollars, at list prices, and what the client's own request would have, with a cache that never
-    misses."""
+    """What it cost in dollars, at list prices, and what the client's own request would have, with its own cache
+    marks and a cache that never misses."""
     refused: int = 0
     """How often the provider said that it is too long."""
     hidden: int = 0
@@ -79,7 +83,7 @@ class Exchanged(msgspec.Struct, kw_only=True, omit_defaults=True):
             return
         self.cost = round((self.cost or 0.0) + cost(usage, known), 6)
         scale = usage.prompt / self.tokens if self.tokens else 1.0
-        caches = self.caches or bool(usage.cache_read or usage.cache_write)
+        caches = not self.unmarked and (self.caches or bool(usage.cache_read or usage.cache_write))
         whole = bill_everything(round(self.whole * scale), round(self.again * scale), usage, caches=caches)
         self.whole_cost = round(cost(whole, known), 6)
 

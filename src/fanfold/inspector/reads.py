@@ -82,6 +82,7 @@ def overview(seat: Seat, asked: Inquiry) -> dict[str, Any]:
         "live": seat.live,
         "client": figures.client,
         "unmanaged": figures.unmanaged,
+        "over": figures.over,
         "stats": chat.stats(),
         "room": view.room,
         "pressure": {**asdict(pressed), "share": pressed.share if view.room else None},

@@ -26,6 +26,7 @@ from fanfold.core.record import Erased, Frame, Move, Record, Sent, TokenUsage, i
 from fanfold.core.view import Row, View
 from fanfold.dialects.registry import DIALECTS
 from fanfold.dialects.tools import function_names
+from fanfold.session.client_marks import is_marked, marks_of, unmarked, wires_of
 from fanfold.session.state import State
 from fanfold.text.cutting import short
 from fanfold.text.json_text import to_json
@@ -332,7 +333,7 @@ def _frame_breaks(log: Log, last: Sent, now: Sent, dialect: str) -> Iterator[Bre
     models = [str(sent.params.get("model", "")) for sent in (last, now)]
     if models[0] != models[1]:
         yield Break("model", "caller", models[1], f"{models[0]} before")
-    if _unmarked(old.tools) != _unmarked(new.tools):
+    if unmarked(old.tools) != unmarked(new.tools):
         yield _tool_break(old, new, dialect, _edits_between(log, last.version, now.version))
     if [text_of(one) for one in old.system] != [text_of(one) for one in new.system]:
         one, two = ("\n".join(map(text_of, frame.system)) for frame in (old, new))
@@ -359,13 +360,6 @@ def _waits(tool: Any) -> bool:
     return isinstance(tool, Mapping) and tool.get("defer_loading") is True
 
 
-def _unmarked(value: Any) -> Any:
-    """A value without the marks for Anthropic's cache."""
-    if isinstance(value, Mapping):
-        return {key: _unmarked(one) for key, one in value.items() if key != "cache_control"}
-    return [_unmarked(one) for one in value] if isinstance(value, list | tuple) else value
-
-
 def _moved_marks(log: Log, last: Sent, now: Sent) -> Break | None:
     """A cache mark of the caller's that stands elsewhere, lasts for another time, or is gone."""
     for name in ("cache_control", "prompt_cache_options", "prompt_cache_retention"):
@@ -373,8 +367,8 @@ def _moved_marks(log: Log, last: Sent, now: Sent) -> Break | None:
         if one != two:
             return Break("marks", "caller", name, f"{to_json(one)} became {to_json(two)}")
     old, new = log.frame(last.version), log.frame(now.version)
-    for where, one, two in (("tools", old.tools, new.tools), ("system", _wires(old), _wires(new))):
-        if one != two and _unmarked(one) == _unmarked(two):
+    for where, one, two in (("tools", old.tools, new.tools), ("system", wires_of(old), wires_of(new))):
+        if one != two and unmarked(one) == unmarked(two):
             return Break("marks", "client", where, "its cache marks stand elsewhere")
     return None
 
@@ -384,10 +378,6 @@ def _without_comparison(options: Any) -> Any:
     if not isinstance(options, Mapping):
         return options
     return {name: value for name, value in options.items() if name != "comparison_response_id"} or None
-
-
-def _wires(frame: Frame) -> list[Any]:
-    return [message.wire.body if message.wire else text_of(message) for message in frame.system]
 
 
 def _tool_break(old: Frame, new: Frame, dialect: str, edits: Sequence[Decision]) -> Break:
@@ -512,11 +502,7 @@ def _sent_no_mark(state: State, at: int) -> bool:
         return False
     if log.opened is None or "client" not in log.opened.labels or _edits_between(log, 0, sent.version):
         return False
-    frame = log.frame(sent.version)
-    placed = [*frame.tools, *_wires(frame)]
-    return not (
-        sent.params.get("cache_control") or _unmarked(placed) != placed or _marked_for(state.view().rows)
-    )
+    return not is_marked(state, sent)
 
 
 def _edits_between(log: Log, first: int, last: int) -> list[Decision]:
@@ -542,13 +528,8 @@ def kept_for(state: State, sent: Sent | None = None) -> float:
 
 def _marked_for(rows: Sequence[Row]) -> float | None:
     """Seconds for which the last mark of the caller's own asks that all before it be kept."""
-    for body in (body for row in reversed(rows) for body in reversed(row.weight.wire)):
-        content = body.get("content") if isinstance(body, Mapping) else None
-        for block in reversed(content) if isinstance(content, list) else ():
-            control = block.get("cache_control") if isinstance(block, Mapping) else None
-            if isinstance(control, Mapping):
-                return _LIFETIMES.get(str(control.get("ttl") or "5m"))
-    return None
+    control = next(marks_of(rows), None)
+    return None if control is None else _LIFETIMES.get(str(control.get("ttl") or "5m"))
 
 
 def _asked_for(params: Mapping[str, Any]) -> float | None:

@@ -353,6 +353,7 @@ def record(state: State, request: Request, written: Written) -> Sent:
             raise Moved("Somebody else wrote to this session since its last request was made.")
         return last
     losing = state.judged.hashed.losing if view.rows is allowed.rows else view.rows
+    everything = count_everything(state, view)
     lost = [f"{row.id}#{part}" for row in losing for part in row.weight.lost]
     sent = Sent(
         tip=view.tip,
@@ -367,7 +368,8 @@ def record(state: State, request: Request, written: Written) -> Sent:
         guessed=written.guessed,
         hidden=view.hidden,
         loaded=offer.loaded,
-        whole=count_everything(state, view),
+        whole=everything,
+        over=request.limits.billed(everything) > request.limits.limit,
     )
     state.write(sent)
     return sent

@@ -20,6 +20,7 @@ from fanfold.dialects.tools import functions
 from fanfold.dialects.weigh import framed
 from fanfold.session import erase, find, undo
 from fanfold.session.beside import words_beside, words_id
+from fanfold.session.client_marks import caches_without_fanfold
 from fanfold.session.everything import without_recall
 from fanfold.session.gc import entries_ever
 from fanfold.session.open import open_aside
@@ -265,10 +266,29 @@ def count_unedited(chat: Verbs, number: int = -1) -> int:
     return state.limits().billed(sent.whole or sent.tokens)
 
 
-def has_cache(chat: Verbs) -> bool:
+class Alone(NamedTuple):
+    """How a client's own request would fare without fanfold."""
+
+    again: int = 0
+    """The tokens of it that the one before had, too."""
+    caches: bool = False
     """Whether a bill of this session tells of a provider's cache."""
-    totals = chat._state.log.totals
-    return totals is not None and bool(totals.cached or totals.written)
+    marked: bool = True
+    """Whether that would cache the client's own requests, too."""
+    room: int = 0
+    """How many tokens fit."""
+
+
+def alone(chat: Verbs) -> Alone:
+    """How the last request of a client would fare without fanfold."""
+    state = chat._state
+    totals = state.log.totals
+    return Alone(
+        again=count_unedited(chat, -2),
+        caches=totals is not None and bool(totals.cached or totals.written),
+        marked=caches_without_fanfold(state),
+        room=state.limits().limit,
+    )
 
 
 def count_erasures(chat: Verbs) -> int:

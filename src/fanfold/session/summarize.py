@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fanfold.core.record import Sent, TokenUsage, Totals
+from fanfold.session.client_marks import caches_without_fanfold
 from fanfold.stores.summary import Summary
 from fanfold.tokens import models
 from fanfold.tokens.usage import bill_everything, cost
@@ -37,7 +38,8 @@ def summarize(state: State) -> Summary:
         cached=totals.cached,
         output=totals.output,
         cost=_estimate(_billed(totals, log.requests), log.requests, state.terms.model, totals.asked_cost),
-        unmanaged=_estimate(_unmanaged(totals, log.requests, last), log.requests, state.terms.model),
+        over=totals.over,
+        unmanaged=_estimate(_unmanaged(state, totals, last), log.requests, state.terms.model),
         seen=max(said, last.time if last is not None else 0.0),
     )
 
@@ -53,19 +55,19 @@ def _billed(totals: Totals, requests: int) -> TokenUsage:
     )
 
 
-def _unmanaged(totals: Totals, requests: int, last: Sent | None) -> TokenUsage:
+def _unmanaged(state: State, totals: Totals, last: Sent | None) -> TokenUsage:
     """The average bill of requests with everything in them: together they have so much new as the last one is long."""
     if last is None or not totals.sent or not totals.prompt:
         return TokenUsage()
-    many, scale = max(1, requests), totals.prompt / totals.sent
+    many, scale = max(1, state.log.requests), totals.prompt / totals.sent
     end = last.whole or last.tokens + max(0, totals.spared)
     before = max(0, totals.whole - end)
-    billed = _billed(totals, requests)
+    billed = _billed(totals, state.log.requests)
     return bill_everything(
         int(totals.whole * scale / many),
         int(before * scale / many),
         billed,
-        caches=bool(totals.cached or totals.written),
+        caches=bool(totals.cached or totals.written) and caches_without_fanfold(state),
     )
 
 

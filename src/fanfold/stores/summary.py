@@ -37,7 +37,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost: float | None = None
     """What that costs in dollars, about, at list prices; None where they are not known."""
     unmanaged: float | None = None
-    """What it would have cost without fanfold, about: everything sent each time, with a cache that never misses."""
+    """What it would have cost without fanfold, about: everything sent each time, with the client's own cache marks and
+    a cache that never misses."""
+    over: int = 0
+    """In how many requests everything would not have fitted the window: without fanfold, they would have failed."""
     seen: float = 0.0
     """When something last happened, in seconds since 1970."""
 

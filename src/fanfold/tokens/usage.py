@@ -64,11 +64,12 @@ def cost(usage: TokenUsage, model: Model) -> float:
 def bill_everything(whole: int, before: int, billed: TokenUsage, *, caches: bool) -> TokenUsage:
     """What a request with everything in it would be billed. There is no other definition of the cost without fanfold.
 
-    Such requests only grow: what the one before had, too, comes from the provider's cache, if it has one.
+    Such requests only grow: what the one before had, too, comes from the provider's cache, if it `caches` what the
+    client itself sends. If it does not, all of it is paid in full each time, and nothing for writing it to the cache.
     """
     read = min(before, whole) if caches else 0
     new = whole - read
-    written = new if billed.cache_write else 0
+    written = new if caches and billed.cache_write else 0
     hour = round(new * billed.cache_write_1h / billed.cache_write) if written else 0
     return TokenUsage(
         input=new - written,

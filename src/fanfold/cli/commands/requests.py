@@ -51,8 +51,9 @@ def requests(session: str | None, store: str | None, journal: str | None, last: 
     """List the requests that the gateway served: of all sessions, or of one.
 
     "whole" estimates the tokens of the client's own request, "whole cost" what that request would have cost
-    without fanfold: all that was sent before comes from the provider's cache, if it has one. The last line has the
-    sums of all these requests, those that --last leaves out too.
+    without fanfold: all that was sent before comes from the provider's cache, if it has one and the client sets the
+    marks that it asks for. The last line has the sums of all these requests, those that --last leaves out too, and says
+    in how many the client's own request would not have fitted its window.
 
     \b
     Example: fanfold requests --last 50
@@ -84,7 +85,13 @@ def _total(every: Sequence[Exchanged]) -> str:
         whole = sum(one.whole_cost or 0.0 for one in priced)
         some = f", {len(every) - len(priced):,} without a price" if len(priced) < len(every) else ""
         told.append(f"${sum(one.cost or 0.0 for one in priced):,.4f} (${whole:,.4f} whole{some})")
-    return f"In all {many(len(every), 'request')}: {', '.join(told)}."
+    over = sum(one.over for one in every)
+    failed = (
+        f" Without fanfold, {many(over, 'request')} of these would not have fitted the window."
+        if over
+        else ""
+    )
+    return f"In all {many(len(every), 'request')}: {', '.join(told)}.{failed}"
 
 
 def _session_meant(begun: str, names: list[str]) -> str:

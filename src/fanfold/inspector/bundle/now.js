@@ -90,7 +90,7 @@ function Head({ name, told, tokens, change }) {
 function Figures({ told }) {
   const { stats, pressure, room, unmanaged, cost } = told;
   const without = unmanaged && cost ? html`<small title="To send everything each time, with a cache that never misses">at least
-    ${" " + dollars(unmanaged)} without fanfold</small>` : null;
+    ${" " + dollars(unmanaged)} without fanfold${told.over ? "; " + many(told.over, "request") + " would not have fitted" : ""}</small>` : null;
   const figures = [
     ["Full", percent(room ? pressure.tokens / room : null)], ["Reduces at", room ? number(pressure.trigger) : "–"],
     ["Messages", number(stats.messages)], ["Requests", number(stats.requests)],

@@ -21,10 +21,12 @@ function inOrder(sessions) {
 
 const tone = (fill) => (fill > 0.85 ? "hue5" : fill > 0.6 ? "hue2" : "hue3");
 
+const WITHOUT = "What it would have cost, about, to send everything each time, with the client's own cache marks and a cache "
+  + "that never misses";
+const tooLong = (over) => (over ? "; " + many(over, "request") + " would not have fitted" : "");
 function Cost({ one }) {
   return html`${dollars(one.cost)}${one.unmanaged && one.cost !== null
-    ? html`<br /><small title="What it would have cost, about, to send everything each time, with a cache that never misses">
-      at least ${dollars(one.unmanaged)} without fanfold</small>` : null}`;
+    ? html`<br /><small title=${WITHOUT}>at least ${dollars(one.unmanaged)} without fanfold${tooLong(one.over)}</small>` : null}`;
 }
 
 export function Sessions() {
@@ -45,7 +47,7 @@ export function Sessions() {
     setSought(words);
   };
   const unmanaged = total("unmanaged") ? "; at least " + dollars(total("unmanaged"))
-    + " if everything had been sent each time, with a cache that never misses" : "";
+    + " if everything had been sent each time, with a cache that never misses" + tooLong(total("over")) : "";
   const find = (event) => { setWords(event.target.value); setSought(""); };
   return html`<h1>${many(sessions.length, "session")}</h1>
     <p class="lead">${cost ? dollars(cost) + " billed in all, at list prices" + unmanaged + "." : ""}
