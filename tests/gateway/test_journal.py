@@ -88,7 +88,10 @@ def test_the_last_line_has_the_sums_of_all_requests_those_that_are_not_listed_to
         total = ran.output.splitlines()[-1]
         assert total.startswith(f"In all {STEPS + 2} requests: {tokens:,} tokens sent (")
         assert f", {cached:.0%} of what was billed from the cache, ${cost:,.4f} ($" in total
-        assert total.endswith(" whole, 1 without a price).")
+        over = sum(one.over for one in every)
+        assert over
+        told = f"Without fanfold, {over} of them would not have fitted the window."
+        assert total.endswith(f" whole, 1 without a price). {told}")
     path.write_text("")
     assert "In all" not in CliRunner().invoke(fanfold, ["requests", "--journal", str(path)]).output
 

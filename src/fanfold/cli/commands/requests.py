@@ -86,11 +86,7 @@ def _total(every: Sequence[Exchanged]) -> str:
         some = f", {len(every) - len(priced):,} without a price" if len(priced) < len(every) else ""
         told.append(f"${sum(one.cost or 0.0 for one in priced):,.4f} (${whole:,.4f} whole{some})")
     over = sum(one.over for one in every)
-    failed = (
-        f" Without fanfold, {many(over, 'request')} of these would not have fitted the window."
-        if over
-        else ""
-    )
+    failed = f" Without fanfold, {over:,} of them would not have fitted the window." if over else ""
     return f"In all {many(len(every), 'request')}: {', '.join(told)}.{failed}"
 
 

@@ -89,8 +89,10 @@ function Head({ name, told, tokens, change }) {
 
 function Figures({ told }) {
   const { stats, pressure, room, unmanaged, cost } = told;
-  const without = unmanaged && cost ? html`<small title="To send everything each time, with a cache that never misses">at least
-    ${" " + dollars(unmanaged)} without fanfold${told.over ? "; " + many(told.over, "request") + " would not have fitted" : ""}</small>` : null;
+  const failed = told.over ? "; " + many(told.over, "request") + " would not have fitted" : "";
+  const title = "To send everything each time, with the client's own cache marks and a cache that never misses";
+  const without = unmanaged && cost
+    ? html`<small title=${title}>at least ${dollars(unmanaged)} without fanfold${failed}</small>` : null;
   const figures = [
     ["Full", percent(room ? pressure.tokens / room : null)], ["Reduces at", room ? number(pressure.trigger) : "–"],
     ["Messages", number(stats.messages)], ["Requests", number(stats.requests)],
