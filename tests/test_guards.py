@@ -12,6 +12,7 @@ from fanfold import Answer, Call, Drop, Elide, Fold, Message, Note, Opaque, Text
 from fanfold.core.draft import refusal
 from fanfold.core.edit import Author
 from fanfold.core.message import Wire
+from fanfold.core.plan import Outcome
 from fanfold.testing import talk
 from laws import grammar
 
@@ -41,7 +42,7 @@ MALFORMED: dict[str, tuple[Edits, str]] = {
     "call": (shown(Message("assistant", (Call("a", "run", 5),))), "Expected `str`, got `int`"),  # type: ignore[arg-type]
     "opaque": (shown(Message("user", (Opaque("x", object()),))), "a object"),
     "no message": (shown("hi"), "Expected `object`, got `str`"),
-    "shows": (lambda view, old: Fold(old.covers, 7), "Expected `str | array`, got `int`"),  # type: ignore[arg-type]
+    "shows": (lambda view, old: Fold(old.covers, (7,)), "Expected `object`, got `int`"),  # type: ignore[arg-type]
     "wire": (inherited({"role": "banana", "content": 7}), "wire.body has the role 'banana'"),
     "wire elsewhere": (
         inherited({"role": "banana", "content": 7}, "anthropic"),
@@ -79,6 +80,18 @@ def test_a_malformed_edit_is_refused_and_the_fallbacks_follow(name: str, tmp_pat
     with fanfold.open("run", **options) as chat:
         assert chat.stats()["rows"] == len(rows)
         assert [row.id for row in chat.view().rows] == rows
+
+
+def test_a_fold_that_shows_no_text_fails_where_it_is_made_and_the_fallbacks_follow() -> None:
+    def strange(view: View, budget: Any) -> Iterator[Any]:
+        yield Fold(view.oldest(leaving=budget.goal).covers, 7)  # type: ignore[arg-type]
+
+    told: list[Outcome] = []
+    with fanfold.open("run", strategy=strange, window=1_500, on_edit=told.append) as chat:
+        chat.merge(talk(8))
+        assert grammar.faults(chat.request()) == []
+    assert "A fold shows a text or a tuple of messages, not 7." in str(told[0].error)
+    assert told[0].strategy != "strange"
 
 
 def test_a_recorded_message_may_be_shown_as_it_came() -> None:

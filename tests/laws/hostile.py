@@ -27,7 +27,7 @@ def returns_a_number(view: Any, budget: Any) -> Any:
 
 
 def returns_garbage(view: Any, budget: Any) -> Any:
-    return [None, 3, "drop", {"covers": ["x"]}, Drop(None), Fold(7, 7), Elide(1, 2), Note(1, 2)]
+    return [None, 3, "drop", {"covers": ["x"]}, Drop(None), Fold(7, (7,)), Elide(1, 2), Note(1, 2)]
 
 
 def yields_forever(view: Any, budget: Any) -> Iterator[Any]:
