@@ -161,3 +161,30 @@ def test_what_is_replaced_is_the_same_whether_a_talk_is_read_on_or_read_back() -
         told[many] for many in (1, 2, 3, 2, 1, 3)
     ]
     assert replaced((talk[2], talk[0])) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "Please close ticket {}.",
+        "Fix issue #{} first.",
+        "Question {} is about foxes and hens.",
+        "チケット{}を閉じてください。",
+        "Book room {} for the meeting.",
+    ],
+)
+def test_requests_that_differ_in_a_number_are_all_kept(asked: str) -> None:
+    texts = tuple(asked.format(4_700 + number) for number in range(9))
+    assert replaced(texts) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The server runs on port 8080.", "The server runs on port 9090."),
+        ("I weigh 80 kilos.", "I weigh 78 kilos."),
+        ("予算は5万円です。", "予算は7万円です。"),
+    ],
+)
+def test_a_number_that_is_a_value_is_replaced_by_the_newest(old: str, new: str) -> None:
+    assert replaced((old, new)) == {old}

@@ -82,6 +82,12 @@ def test_the_same_statement_is_told_once_where_it_was_said_last() -> None:
     ]
 
 
+def test_what_is_told_elsewhere_does_not_count_as_left_out() -> None:
+    some = [said("The build is green.", "passing", f"e{number}") for number in range(5)]
+    lines, gone = findings(some, 100, len)
+    assert ([line.text for line in lines], gone) == (["The build is green."], 0)
+
+
 def test_how_often_nothing_was_told_of_a_saying_is_counted() -> None:
     some = [said(f"Finding {number} is that file {number}.py is broken.", "passing") for number in range(50)]
     lines, gone = findings(some, 60, lambda text: len(text) // 4)

@@ -41,7 +41,9 @@ def findings(sayings: Sequence[Said], room: int, measure: Callable[[str], int]) 
     out altogether."""
     kept = _kept(sayings, room, measure)
     lines = [_line(sayings[at], sorted(numbers)) for at, numbers in sorted(kept.items())]
-    return lines, sum(not said.announces for at, said in enumerate(sayings) if at not in kept)
+    told = {sayings[at].statements[number].text for at, numbers in kept.items() for number in numbers}
+    gone = (said for at, said in enumerate(sayings) if at not in kept and not said.announces)
+    return lines, sum(any(statement.text not in told for statement in said.statements) for said in gone)
 
 
 def share_told(sayings: Sequence[Said], room: int) -> float:

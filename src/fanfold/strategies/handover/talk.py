@@ -100,6 +100,19 @@ _COMMON = frozenset(
     )
 )
 _NUMBER = pattern(r"(?<![A-Za-z\d_-])\d+(?:[.,:]\d+)*(?![A-Za-z\d_-])")
+_MARKED = pattern(
+    r"(?:\b(?:is|are|was|be|to|at|by|until|till|from|of|for|under|over|below|above|than|about|around|most|least|within|"
+    r"every|after|before|only|now|in|on|costs?|has|have|had|takes?|needs?|wants?|with|up|down|and|or|so|the|my|our|"
+    r"max(?:imum)?|min(?:imum)?|limit|budget|age|deadline|version|port|price|total|size|number|"
+    r"use|set|keep|make|say|it)\W{0,3}|[=:：はがをにでもと約へ]\s?[^\w\s]?|\A\W*)\Z",
+    2,
+)
+"""What stands before a number that is a value; behind other words it is part of a name, as in "ticket 4711"."""
+_UNIT = pattern(
+    r"\s?(?:[%€$£¥°]|percent|people|(?!was\b|has\b|does\b|goes\b|says\b|needs\b|is\b|this\b)[a-z]{2,}s\b|"
+    r"[\u4e00-\u9fff]{0,2}円|[万億人個日時分秒件枚台歳年月回本冊]|パーセント)"
+)
+"""What stands behind a number that counts something."""
 _GIVEN = pattern(
     r"\b(?:is|are|will be)(?: now)? ([A-Z]\w+)[.!]?\Z|は([\u30a0-\u30ff]{2,})(?:さん)?(?:です|だ|になりました|"
     r"になった)?[。！]?\Z"
@@ -229,6 +242,8 @@ class _About(NamedTuple):
     words: frozenset[str]
     names: frozenset[str]
     numbers: frozenset[str]
+    values: frozenset[str]
+    """Those of the numbers that may change; with "ticket 4711" another one is another ticket."""
     value: str
     """The name that the sentence gives to what it is about ("The contact is Nino."), if it does."""
     rules: bool
@@ -261,9 +276,8 @@ class _About(NamedTuple):
         if self.value and later.value:
             return self.value != later.value and len(named) < 2 and bool(words) and words <= later.words
         other = self.names == later.names and len(self.numbers) == len(later.numbers) == 1
-        return (
-            other and not named and self.numbers != later.numbers and len(words) > 1 and words <= later.words
-        )
+        changed = bool(self.values and later.values) and self.values != later.values
+        return other and changed and not named and len(words) > 1 and words <= later.words
 
 
 @lru_cache(maxsize=1_000)
@@ -277,6 +291,11 @@ def _about(sentence: str) -> _About:
         words=words - _COMMON - {value},
         names=names,
         numbers=frozenset(_NUMBER.findall(sentence)),
+        values=frozenset(
+            one[0]
+            for one in _NUMBER.finditer(sentence)
+            if _MARKED.search(sentence, 0, one.start()) or _UNIT.match(sentence, one.end())
+        ),
         value=value,
         rules=strict(sentence),
     )
