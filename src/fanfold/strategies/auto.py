@@ -31,7 +31,7 @@ _THRIFTY, _BRIEF = 0.5, 0.2
 frame leaves."""
 _LARGE, _LEAN = 36_000, 0.3
 """In a room larger than this the shares shrink, by this power: there, reading all again costs more than it brings."""
-_MIDDLE, _STILL = 16_000, 0.8
+_MIDDLE, _STILL = 15_000, 0.8
 """From this room on they shrink already, by the same power, but to no less than this part: to read that much more in
 each request brings no names, and next to nothing of the trail of work."""
 _SMALL, _MORE = 18_000, 1.6
