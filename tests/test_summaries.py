@@ -122,7 +122,7 @@ def test_summaries_survive_another_key(tmp_path: Path) -> None:
     store = SQLite(tmp_path / "a.db", key="1" * 64)
     with Pool(store, **MODEL) as pool:
         work(pool, "run")
-        before = pool.summaries()
+    before = store.summaries("default")
     store.rekey("2" * 64)
     assert store.summaries("default") == before
     store.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fanfold.core.record import Sent, TokenUsage, Totals
+from fanfold.core.record import Move, Sent, TokenUsage, Totals
 from fanfold.session.client_marks import caches_without_fanfold
 from fanfold.stores.summary import Summary
 from fanfold.tokens import models
@@ -32,7 +32,7 @@ def summarize(state: State) -> Summary:
         messages=log.tree[log.head].depth + 1 if log.head is not None else 0,
         requests=log.requests,
         edits=log.edits,
-        tokens=limits.billed(state.view().tokens) if log.head is not None else 0,
+        tokens=_tokens_now(state, last),
         room=limits.limit if limits.limit < ANY_WINDOW // 2 else 0,
         prompt=totals.prompt,
         cached=totals.cached,
@@ -42,6 +42,18 @@ def summarize(state: State) -> Summary:
         unmanaged=_estimate(_unmanaged(state, totals, last), log.requests, state.terms.model),
         seen=max(said, last.time if last is not None else 0.0),
     )
+
+
+def _tokens_now(state: State, last: Sent | None) -> int:
+    """What the model would see now, in tokens; as of the last request where messages came since that nobody looked at.
+
+    A verb that only records must not lay out a view: that takes longer, and a meter may fail.
+    """
+    limits, behind = state.limits(), state.projection.behind
+    unseen = any(isinstance(record, Move) for record in state.log.records[-behind:]) if behind else False
+    if state.log.head is None or unseen:
+        return limits.billed(last.tokens) if last is not None else 0
+    return limits.billed(state.view().tokens)
 
 
 def _billed(totals: Totals, requests: int) -> TokenUsage:
