@@ -27,7 +27,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     edits: int = 0
     """How many edits were made."""
     tokens: int = 0
-    """How much the model would see now; while it is open, messages that came since the last request may not be counted."""
+    """How much the model would see now; of an open session, what came since its last request may not be counted."""
     room: int = 0
     """How much it could see; 0 where no window is known."""
     prompt: int = 0
