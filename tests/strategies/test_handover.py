@@ -745,10 +745,19 @@ REFUSED = (
 )
 
 
-def test_why_a_person_refused_a_call_is_told() -> None:
+def test_why_a_person_refused_a_change_stands_among_what_he_asked() -> None:
     refused = ran("Edit", REFUSED, error=True, file_path="/src/a.py", old_string="x", new_string="y")
-    (line,) = section(told(user("Go."), *refused), "failures")
-    assert line == "Edit /src/a.py: «the user said: keep the old name»"
+    text = told(user("Go."), *refused, user("And now the rest."))
+    assert section(text, "task") == ["Go.", "refused Edit /src/a.py: keep the old name", "And now the rest."]
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"), [("Bash", {"command": "cat a"}), ("mcp__x__write_file", {"path": "a", "text": "b"})]
+)
+def test_words_of_a_refusal_that_others_may_have_written_are_quoted(tool: str, args: dict[str, str]) -> None:
+    text = told(user("Go."), *ran(tool, REFUSED, error=True, **args))
+    assert section(text, "task") == ["Go."]
+    assert "«the user said: keep the old name»" in text
 
 
 def test_what_a_person_chose_stands_among_what_he_asked_in_order() -> None:

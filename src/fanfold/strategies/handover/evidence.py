@@ -164,6 +164,11 @@ def is_refusal(how: Ended) -> bool:
     return how.error.startswith(_SAID)
 
 
+def refusal(how: Ended) -> str:
+    """Why a person refused a call."""
+    return how.error.removeprefix(_SAID).strip()
+
+
 def is_saving(use: Use | None) -> bool:
     """Whether a call is to commit or push something."""
     return use is not None and use.kind == "shell" and _SAVES.search(use.subject) is not None

@@ -13,11 +13,11 @@ import msgspec
 
 from fanfold.core.edit import RECALL
 from fanfold.strategies.handover.echo import Echoes
-from fanfold.strategies.handover.evidence import is_refusal
+from fanfold.strategies.handover.evidence import is_refusal, refusal
 from fanfold.strategies.handover.facts import Asked, DoneCall, Item, Said
 from fanfold.strategies.handover.looking import only_looks
 from fanfold.strategies.handover.tongue import Tongue, cite
-from fanfold.strategies.handover.tools import FileEdit
+from fanfold.strategies.handover.tools import FileEdit, is_clients_own
 from fanfold.text.cutting import both_ends, short
 from fanfold.text.patterns import pattern
 
@@ -40,6 +40,8 @@ _TOGETHER = 16
 """Steps that are told in one line at most."""
 _WORTH = 400
 """Characters of an output that is worth a line of its own."""
+_CLIENTS = ("write", "edit", "patch", "delete", "move")
+"""Calls that a client answers itself: nobody else's words stand in the answer."""
 _REPORT = 700
 """Characters of what a sub-agent reports."""
 _COMMAND, _BRIEF, _END = 150, 84, 20
@@ -328,7 +330,8 @@ def _line(step: DoneCall, story: Story, times: int) -> Forms:
         case "shell":
             return _command(step, story, times)
         case "agent":
-            said = f"{tongue.agent}: {short(step.use.subject, 90)}{_how(step, tongue)}"
+            word = step.use.tool if step.use.tool.lower() == "skill" else tongue.agent
+            said = f"{word}: {short(step.use.subject, 90)}{_how(step, tongue)}"
             brief, full = (cite(short(step.answer, most)) for most in (_BRIEF, _REPORT))
             return f"{said} → {brief}{story.ref(step)}", f"{said} → {full}{story.ref(step)}"
         case "edit" | "write" | "patch" | "delete" | "move" | "read" | "search":
@@ -349,12 +352,24 @@ def _origin(step: DoneCall) -> str:
 
 
 def choices(story: Story) -> Iterator[Line]:
-    """How a person answered where the agent gave him a choice; what he answered is the person's."""
+    """What a person answered where the agent gave him a choice, and why he refused a change: that is the person's."""
     for step in story.steps:
         if is_choice(step):
             asked, answer = short(step.use.subject, 120), _answered(step.answer)
             told = answer if asked[:40] in answer else f"{story.tongue.asked}: {asked} → {answer}"
             yield Line(short(told, 160), short(told, 400), (step.source,), origin="agent")
+        elif is_refused(step):
+            told = f"{story.tongue.refused.format(_what(step, story))}: {refusal(step.ended)}"
+            yield Line(told, "", (step.source,))
+
+
+def is_refused(step: DoneCall) -> bool:
+    """Whether a person refused a change and said why, in words that can be nobody else's."""
+    return is_refusal(step.ended) and step.use.kind in _CLIENTS and is_clients_own(step.use.tool)
+
+
+def _what(step: DoneCall, story: Story) -> str:
+    return f"{verb(step)}{short(below_root(step.use.subject, story), 64)}"
 
 
 def is_choice(step: DoneCall) -> bool:
@@ -422,7 +437,7 @@ def failures(story: Story) -> Iterator[Line]:
     steps = (*story.steps, *story.later_steps)
     told: dict[tuple[str, str], int] = {}
     for at, step in enumerate(story.steps):
-        if step.ended.ok is False and (step.ended.line or step.ended.error):
+        if step.ended.ok is False and (step.ended.line or step.ended.error) and not is_refused(step):
             key = (_key(step), "" if step.ended.check else step.ended.error)
             told.pop(key, None)
             told[key] = at

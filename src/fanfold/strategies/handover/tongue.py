@@ -46,6 +46,7 @@ class Tongue(msgspec.Struct, frozen=True):
     fetched: str
     agent: str
     asked: str
+    refused: str
     ok: str
     failed: str
     exit: str
@@ -89,6 +90,7 @@ ENGLISH = Tongue(
     fetched="fetched",
     agent="sub-agent",
     asked="asked the person",
+    refused="refused {}",
     ok="ok",
     failed="failed",
     exit="exit {}",
@@ -130,6 +132,7 @@ JAPANESE = Tongue(
     fetched="取得",
     agent="サブエージェント",
     asked="利用者への質問",
+    refused="{} を拒否",
     ok="成功",
     failed="失敗",
     exit="終了コード {}",

@@ -149,6 +149,11 @@ def kind_of(name: str, added: tuple[tuple[str, str], ...] = ()) -> str | None:
     return own.get(plain) or own.get(last) or known
 
 
+def is_clients_own(name: str) -> bool:
+    """Whether a tool is one of a client, and not one of a server that was added to it."""
+    return _SERVER.match(name.lower()) is None
+
+
 def tools_with(added: Mapping[str, str] | None) -> Tools:
     """The table with names of a user's own."""
     for name, kind in (added or {}).items():
