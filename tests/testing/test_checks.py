@@ -330,3 +330,14 @@ def test_the_same_mistake_is_told_once_and_counted(caplog: pytest.LogCaptureFixt
     assert told.count("part a call from its result") == 1
     assert " more were refused)" in told
     assert caplog.records == []
+
+
+def test_a_conversation_that_grows_is_sent_only_when_every_call_has_its_result() -> None:
+    seen = set[str]()
+
+    def watching(view: View, budget: Budget) -> list[Drop]:
+        seen.update(row.kind for row in view.rows)
+        return []
+
+    check_strategy(watching)
+    assert "mend" not in seen

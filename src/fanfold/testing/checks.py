@@ -6,6 +6,7 @@ import copy
 import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from logging import getLogger
 from pathlib import Path
 from traceback import extract_tb
@@ -129,9 +130,11 @@ def _try_growing(strategy: Strategy, summarizer: Asker | None, window: int) -> l
         store=store,
         on_edit=told.append,
     ) as chat:
-        for body in talk(1, _GROWING)[:-1]:
+        bodies = talk(1, _GROWING)[:-1]
+        for body, following in pairwise([*bodies, {}]):
             chat.merge([body]) if chat.head is None else chat.add(body)
-            if body["role"] != "assistant":
+            # While a call has no result yet, nobody asks: the session would repair that, and show the repair.
+            if body["role"] != "assistant" and following.get("role") != "tool":
                 with suppress(
                     DoesNotFit
                 ):  # a window for which the check is too long says nothing of a strategy
