@@ -52,4 +52,7 @@ def test_a_session_without_bills_says_so(run: Run, store: str) -> None:
 def test_without_files_and_without_a_session_it_is_said_what_to_name(run: Run) -> None:
     ran = run("stats")
     assert ran.code == 2
-    assert "Name files with conversations, or a session of a store with --cost." in ran.err
+    assert (
+        "Name files with conversations, or a session of a store; --cost SESSION tells what it cost."
+        in ran.err
+    )

@@ -62,11 +62,25 @@ def test_a_message_is_printed_by_its_id(run: Run, shortened: str) -> None:
     ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
     assert run("cat", "run", ids[0]).out == "Find the error. Never touch vendor/."
     assert run("cat", "run", ids[2]).out == run("cat", "run", "o1").out
-    assert run("cat", "run", ids[2][:5]).code == 2
+
+
+def test_the_beginning_of_an_id_is_enough_to_print_a_message(run: Run, shortened: str) -> None:
+    ids = [line.split()[0] for line in run("show", "run", "--ids").out.splitlines()[2:]]
+    for short in (ids[2][:4], ids[2][:5]):
+        assert run("cat", "run", short).out == run("cat", "run", "o1").out
+
+
+def test_the_beginning_of_several_ids_prints_none_and_names_them(run: Run, store: str) -> None:
+    with fanfold.open("many", model="gpt-4o", store=store) as chat:
+        ids = [chat.say(f"Point {n}.").id for n in range(40)]
+    first = next(id[0] for id in ids if sum(one[0] == id[0] for one in ids) > 1)
+    told = run("cat", "many", first)
+    assert told.code == 2
+    assert f"More than one entry here begins with '{first}': " in told.err
 
 
 def test_that_a_search_stopped_at_its_limit_is_said(run: Run, store: str) -> None:
-    assert run("search", "error", "-m", "1").err == "There are more than 1: give -m.\n"
+    assert run("search", "error", "-m", "1").err == "There are more than 1: give a larger -m.\n"
     assert run("search", "error").err == ""
 
 

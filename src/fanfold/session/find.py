@@ -19,7 +19,7 @@ from fanfold.outputs.references import behind, line_count
 from fanfold.outputs.source import BlobBytes, Held, LineIndex, encode
 from fanfold.session.outputs import call_answered
 from fanfold.session.state import State
-from fanfold.session.undo import SHORTEST_ID
+from fanfold.session.undo import entry_named, names_no_message
 from fanfold.stores.store import Tenant
 
 _INDEXES = 8
@@ -29,7 +29,7 @@ _INDEXES = 8
 def output(state: State, ref: str, *, told: bool = False) -> Output:
     """What stands behind a reference: a tool's output, or what an edit hides (an edit's id does too).
 
-    A person may give a message's id: it stands for the message's only output, or for all its words.
+    A person may give a message's id, or its beginning: it stands for the message's only output, or for all its words.
     `told`: for models, who get what the caller's filters left of an output.
     """
     if not isinstance(ref, str):
@@ -64,14 +64,14 @@ def output(state: State, ref: str, *, told: bool = False) -> Output:
 
 
 def _of_message(state: State, name: str) -> Kept | Output | None:
-    """What a message's id stands for: its only output, else all its words."""
-    entries = [id for id in state.path if id.startswith(name)] if len(name) >= SHORTEST_ID else []
-    if len(entries) != 1:
+    """What a message's id, or its beginning, stands for: its only output, else all its words."""
+    if not any(id.startswith(name) for id in state.path) or names_no_message(name):
         return None
-    outputs = [one for one in state.log.kept.values() if one.is_part and one.entry == entries[0]]
+    entry = entry_named(state, name, state.path)
+    outputs = [one for one in state.log.kept.values() if one.is_part and one.entry == entry]
     if len(outputs) == 1:
         return outputs[0]
-    data = encode(text_of(state.log.message(entries[0])))
+    data = encode(text_of(state.log.message(entry)))
     return Output(
         ref=name, size=len(data), line_count=line_count(data), media="text/plain", source=Held(data)
     )

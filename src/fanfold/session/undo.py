@@ -386,6 +386,11 @@ def _say_many(name: str, found: list[str]) -> str:
     return f"More than one entry here begins with {name!r}: {', '.join(shown)}{more}."
 
 
+def names_no_message(name: str) -> bool:
+    """Whether it is nothing, or how an edit or an output is named: then it is no beginning of a message's id."""
+    return not name or bool(_EDIT.fullmatch(name) or _REF.fullmatch(name))
+
+
 def _say_none(name: str) -> str:
     """That there is no edit or output of a name, where it is the name of such a thing."""
     if _EDIT.fullmatch(name):

@@ -33,7 +33,7 @@ from fanfold.stores.store import Store
 def cat(chat: fanfold.Session, ref: str, offset: int, limit: int | None, as_json: bool) -> None:
     """Print a tool's output, or what an edit hides, by its reference.
 
-    The id of a message prints its only output, or else its words.
+    The id of a message, or its beginning, prints its only output, or else its words.
 
     \b
     Example: fanfold cat run-42 o12 | less
@@ -140,7 +140,7 @@ def search(
     found = list(islice(hits, limit))
     say([msgspec.structs.asdict(one) for one in found], "\n".join(map(passage_line, found)), as_json)
     if next(hits, None) is not None and not as_json:
-        click.echo(f"There are more than {limit:,}: give -m.", err=True)
+        click.echo(f"There are more than {limit:,}: give a larger -m.", err=True)
     if not found:
         end_without(f"No session here has these words.{remains_of(sessions.store)}", as_json)
 

@@ -57,7 +57,9 @@ def stats(
         say(ledger, cost_text(ledger), as_json)
         return
     if not files:
-        raise click.UsageError("Name files with conversations, or a session of a store with --cost.")
+        raise click.UsageError(
+            "Name files with conversations, or a session of a store; --cost SESSION tells what it cost."
+        )
     if missing := next((file for file in files if str(file) != "-" and not file.exists()), None):
         if len(files) > 1 or not (name := _session_named(str(missing), store, tenant)):
             other = "" if missing.suffix else ", and no session of this name in the store"
