@@ -358,6 +358,14 @@ def test_neither_model_nor_window_opens_nothing() -> None:
         ({"summarizer_window": "x"}, "summarizer_window is a whole number"),
         ({"summarizer_window": True}, "summarizer_window is a whole number"),
         ({"strategi": "auto"}, "There is no option 'strategi'. Did you mean 'strategy'?"),
+        (
+            {"reserve": 600},
+            r"There is no option 'reserve': .* `budget=fanfold.Budget\(window=…, reserve=…\)`",
+        ),
+        (
+            {"trigger": 0.5},
+            r"There is no option 'trigger': .* `budget=fanfold.Budget\(window=…, trigger=…\)`",
+        ),
     ],
 )
 def test_a_setting_nobody_knows_is_named(settings: dict[str, Any], words: str) -> None:

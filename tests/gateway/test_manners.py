@@ -56,6 +56,14 @@ def test_a_provider_that_is_down_is_told_in_the_clients_dialect(path, shape):
     assert shape(json.loads(body)) in ("api_error", "server_error", "INTERNAL")
 
 
+def test_which_address_is_down_is_told_and_where_it_is_set():
+    with Gate("http://127.0.0.1:9") as gate:
+        told = gate.post("/v1beta/models/g:generateContent?key=sk-secret", b'{"contents":[]}')[2].decode()
+    assert "The provider at 127.0.0.1:9 cannot be reached: " in told
+    assert "--upstream PROVIDER=URL" in told
+    assert "sk-secret" not in told
+
+
 @contextmanager
 def asking(gate):
     """A connection on which a request was sent."""

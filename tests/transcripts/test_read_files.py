@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transcript_builders import asked, document, every_format, gemini_session, lines, only, read, said, texts
 
+import fanfold
 from fanfold import transcripts
 from fanfold.core.errors import BadInput, MissingExtra
 from fanfold.transcripts import FORMATS
@@ -46,6 +47,14 @@ def test_an_empty_file_is_refused(data: bytes) -> None:
 def test_binary_data_is_refused() -> None:
     with pytest.raises(BadInput, match="binary"):
         read(b"\x7fELF\x00\x01\x02")
+
+
+def test_a_store_is_refused_with_the_command_that_writes_a_session_to_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "agent.db"
+    with fanfold.open("run", window=1_000, store=f"sqlite:{file}") as chat:
+        chat.say("Hello.")
+    with pytest.raises(BadInput, match=f"fanfold export SESSION --store sqlite:{file} -o session.jsonl"):
+        list(transcripts.read(file))
 
 
 def test_an_unknown_format_is_refused_with_the_known_ones() -> None:

@@ -91,6 +91,12 @@ def check_names(given: Iterable[str], known: Collection[str]) -> None:
     for name in given:
         if name in RENAMED:
             raise BadSetting(f"The option `{name}` is called `{RENAMED[name]}` now.", name)
+        if name not in known and "budget" in known and name in Budget.__struct_fields__:
+            raise BadSetting(
+                f"There is no option {name!r}: it is a part of the budget. "
+                f"Write `budget=fanfold.Budget(window=…, {name}=…)`.",
+                name,
+            )
         if name not in known:
             raise unknown("option", name, known)
 

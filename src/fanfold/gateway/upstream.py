@@ -46,7 +46,7 @@ class Upstreams:
                 method, URL(address, encoded=True), headers=told, data=given, allow_redirects=False
             )
         except (ClientError, OSError, TimeoutError) as error:
-            raise Refused(502, f"The provider cannot be reached: {_reason(error)}.") from error
+            raise Refused(502, _unreachable(address, error)) from error
         if 300 <= response.status < 400:
             response.close()
             raise Refused(502, "The provider answered with a redirect, and those are not followed.")
@@ -64,6 +64,10 @@ class Upstreams:
             await client.close()
 
 
-def _reason(error: BaseException) -> str:
-    """What kind of failure it was; the text of an error may hold an address with a key in it."""
-    return type(error).__name__
+def _unreachable(address: str, error: BaseException) -> str:
+    """Which host failed, and in what way; the text of an error, or the rest of an address, may hold a key."""
+    place = URL(address, encoded=True)
+    return (
+        f"The provider at {place.host}:{place.port} cannot be reached: {type(error).__name__}. Is it running? "
+        "Its address is what `fanfold serve --upstream PROVIDER=URL` says, or [serve.upstreams] of fanfold.toml."
+    )

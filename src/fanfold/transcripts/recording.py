@@ -97,6 +97,11 @@ class Recording:
         first = next(lines, None)
         if first is None:
             raise UnknownFormat(f"{self.name}: the file is empty.")
+        if first[1].startswith(b"SQLite format 3\0"):
+            raise UnknownFormat(
+                f"{self.name}: this is a database, not a transcript. If fanfold keeps sessions in it, write one to a "
+                f"file first: fanfold export SESSION --store sqlite:{self.name} -o session.jsonl"
+            )
         if b"\0" in first[1]:
             raise UnknownFormat(f"{self.name}: this is binary data (or text that is not UTF-8), not JSON.")
         second = next(lines, None)
