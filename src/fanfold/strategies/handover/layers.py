@@ -58,6 +58,8 @@ _WORTH = 0.75
 """A layer takes no more than this share of the rows that it stands for."""
 _TRIES, _FILLED, _MARK = 4, 0.03, 24
 """So often the stretch is chosen anew, until no more than this share of the target is free; and tokens of a mark."""
+_TELLS = 20
+"""This part of the target is left for what a model will tell."""
 _ITEMS = 2_000
 """Calls, sayings and requests that a hand-over is made from, besides those that matter however old they are: what a
 reduction takes does not grow with the length of a session."""
@@ -110,7 +112,7 @@ def digest(
         # In plain talk a later word may change an earlier one, and what matters is ranked over all of it.
         layers = written(view) if layered and not hidden and not past.plain else []
         but, most = _spared(view, budget, kept, layers, (memory, least), plain=past.plain)
-        old, outlined, room = _stretch(view, budget, but, most, past)
+        old, outlined, room = _stretch(view, budget, but, most, past, tells=bool(story))
         if outlined is None:
             return
         told = ""
@@ -298,7 +300,7 @@ def _stands_behind(view: View, kept: Sequence[Row], layers: Sequence[Row]) -> bo
 
 
 def _stretch(
-    view: View, budget: Budget, but: Sequence[Row], most: int, past: Past
+    view: View, budget: Budget, but: Sequence[Row], most: int, past: Past, *, tells: bool
 ) -> tuple[Span, Outline | None, Room]:
     """The rows that go so that the target is filled, and what stands in their place: at most so many tokens, and a
     tenth of the window for the person's words."""
@@ -326,7 +328,7 @@ def _stretch(
         if told is None or (old.covers, room) != (last.covers, told.room):
             told, last = outline_of(old, view, room, past), old
             size = told.size()
-        taken = min(total, size + names) + _MARK
+        taken = min(total, size + names) + _MARK + (goal // _TELLS if tells else 0)
         free = goal - (view.tokens - old.tokens + taken)
         if abs(free) <= goal * _FILLED or (free > 0 and reserve <= taken) or view.tokens <= goal:
             break
