@@ -184,3 +184,26 @@ def test_a_command_that_only_looks(command: str) -> None:
 )
 def test_a_command_that_may_change_something(command: str) -> None:
     assert not only_looks(command)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git " + "-a " * 190 + "x",
+        "git commit " + "-m 'a' " * 1_000,
+        "git commit <<EOF\n" * 400,
+        'git commit -m "' + "$" * 7_000,
+        "**" * 6_000,
+        "1. " * 4_000,
+        "now " * 3_000,
+        "a. b? " * 2_000,
+        "| a " * 3_000,
+        "#" * 12_000,
+        "Good: " * 2_000,
+    ],
+)
+def test_no_text_takes_long_to_read(text: str) -> None:
+    """Each of these is read in milliseconds; an expression that tries everything would take hours."""
+    assert only_looks(text) in (True, False)
+    assert letter(text) is not None
+    assert findings([said(text)], 50, len)

@@ -11,7 +11,7 @@ _LOOKS = pattern(
     r"(?:ls|cat|head|tail|nl|wc|rg|grep|egrep|find|fd|tree|pwd|which|type|file|stat|du|df|ps|env|date|echo|printf|true|"
     r"jq|sort|uniq|cut|tr|awk|diff|cmp|less|more|column|basename|dirname|realpath|cd|export|test|\[|"
     r"sed(?!\s+(?:-\w*i|--in-place))|xargs (?:-\S+ )*(?:rg|grep|cat|head|wc|ls)|"
-    r"git (?:-\S+ (?:\S+ )?)*(?:status|diff|log|show|ls-files|ls-tree|ls-remote|rev-parse|blame|grep|"
+    r"git (?:-\S+ (?:[^-\s]\S* )?)*(?:status|diff|log|show|ls-files|ls-tree|ls-remote|rev-parse|blame|grep|"
     r"remote(?: -v|(?=\s*\Z))|"
     r"branch (?:-[avr]+|--show-current|--list|--contains)|worktree list|config --get|merge-base|rev-list|reflog|fetch|"
     r"cat-file|describe|for-each-ref|name-rev|stash list|tag -l)|"
