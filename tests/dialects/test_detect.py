@@ -125,3 +125,23 @@ def test_of_two_signs_in_a_reply_that_of_responses_counts_least(
     dialect: str, body: dict[str, object]
 ) -> None:
     assert reply_dialect(body) == dialect
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [{"text": "Hello.", "calls": [{"name": "look", "args": {}}]}],
+        [{"text": "Hello."}, {"calls": []}],
+        [{"text": "Hello."}, {"text": "Bye.", "usage": {}}],
+    ],
+)
+def test_a_list_of_some_programs_own_objects_is_no_conversation(given):
+    with pytest.raises(BadInput, match=r"This is no conversation: messages\[[01]\] has .*\"role\""):
+        dialect_of(given)
+
+
+def test_a_part_alone_is_known_by_all_its_fields():
+    parts = [{"thought": True, "text": "Hm.", "thoughtSignature": "x"}, {"executableCode": {"code": "1"}}]
+    parts += [types.Part(text="hi").model_dump(), types.Part(text="hi").model_dump(by_alias=True)]
+    assert dialect_of(["Hello.", *parts]) == "gemini"
+    assert dialect_of(parts) == "gemini"

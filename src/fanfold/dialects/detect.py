@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Any, Literal
 
@@ -17,7 +17,9 @@ _KNOWN = f"Known dialects are {', '.join(DIALECTS)}."
 def dialect_of(given: Any) -> str:
     """The dialect of a request or of a list of messages; plain words that fit several are `openai.chat`."""
     if isinstance(given, list | tuple):
-        return _of_list(given) or CHAT
+        found = _of_list(given) or CHAT
+        _check_bare(given, facts(found).parts)
+        return found
     if not isinstance(given, Mapping):
         raise BadInput(f"This is {type(given).__name__}, neither a request nor a list of messages. {_KNOWN}")
     certain = _by_key(given, "request")
@@ -94,6 +96,21 @@ def _of_list(messages: Iterable[Any]) -> DialectName | None:
         if "role" not in body:
             raise BadInput(f"messages[{at}] has only {_keys(body)} in it, in no dialect. {_KNOWN}")
     return None
+
+
+def _check_bare(messages: Iterable[Any], parts: Collection[str]) -> None:
+    """Raise `BadInput` for an object without a role that is no part either: of some program's own list."""
+    for at, message in enumerate(messages if parts else ()):
+        if isinstance(message, Mapping) and not _is_part(message, parts):
+            raise BadInput(
+                f"This is no conversation: messages[{at}] has {_keys(message)} in it, together in no dialect. "
+                f'A message is such as {{"role": "user", "content": "Hello."}}. {_KNOWN}'
+            )
+
+
+def _is_part(body: Body, parts: Collection[str]) -> bool:
+    """Whether this is a message, or has nothing but the fields of a part."""
+    return "role" in body or "parts" in body or all(key in parts or body[key] is None for key in body)
 
 
 def _keys(body: Body) -> str:

@@ -50,6 +50,8 @@ class Facts(NamedTuple):
     """Types of content blocks that only this dialect has."""
     block_fields: tuple[str, ...] = ()
     """Fields of a content block that only this dialect has."""
+    parts: tuple[str, ...] = ()
+    """All fields of a part, where a part may stand alone in the place of a message."""
 
 
 def facts(dialect: DialectName) -> Facts:

@@ -23,4 +23,10 @@ FACTS = Facts(
         "parts", "text", "functionCall", "functionResponse", "function_response", "inlineData", "inline_data",
         "fileData", "file_data",
     ),
+    parts=(
+        "text", "functionCall", "function_call", "functionResponse", "function_response", "inlineData", "inline_data",
+        "fileData", "file_data", "executableCode", "executable_code", "codeExecutionResult", "code_execution_result",
+        "toolCall", "tool_call", "toolResponse", "tool_response", "thought", "thoughtSignature", "thought_signature",
+        "videoMetadata", "video_metadata", "mediaResolution", "media_resolution", "partMetadata", "part_metadata",
+    ),
 )  # fmt: skip
