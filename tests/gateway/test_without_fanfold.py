@@ -10,7 +10,7 @@ from tests.gateway.gate import Gate
 from tests.gateway.test_loops import outputs
 from tests.provider.test_sdks import THOUGHT, Anthropic, Chat
 
-STEPS = 24
+STEPS, REPLY = 24, 4_000
 
 
 class Claude(Anthropic):
@@ -35,9 +35,9 @@ def script(request):
     return Turn("", calls=[("grep", {"pattern": f"x{request.number}"})], thinking=THOUGHT)
 
 
-def work(sdk, at):
+def work(sdk, at, lines=400):
     """A loop with outputs that are clipped when they arrive, and shortened later."""
-    talk, texts = sdk(at), outputs(400)
+    talk, texts = sdk(at), outputs(lines)
     for _ in range(STEPS + 1):
         talk.output = next(texts)
         talk.take(talk.ask(True))
@@ -66,3 +66,25 @@ def test_every_page_tells_what_the_provider_would_have_billed(sdk, tmp_path):
     assert sum(one.whole_cost for one in journal) == pytest.approx(told.unmanaged, rel=0.1)
     assert told.cost < really
     assert told.over == sum(one.over for one in journal) > STEPS // 2
+
+
+class Long(Claude):
+    """The same, with room for a long reply: less fits beside it than beside a reply as long as usual."""
+
+    @property
+    def request(self):
+        return {**super().request, "max_tokens": REPLY}
+
+
+def test_what_would_have_fitted_is_told_by_the_reply_that_was_asked_for(tmp_path):
+    path = tmp_path / "lines.jsonl"
+    with (
+        Provider(script, window=16_000) as provider,
+        Gate(provider.url, window=16_000, journal=str(path)) as gate,
+    ):
+        work(Long, gate, 60)
+        (told,) = gate.gateway.conversations.pool.summaries()
+    journal = read_journal(path)
+    assert any(16_000 - REPLY < one.whole <= 14_000 for one in journal)
+    assert [one.over for one in journal] == [one.whole > 16_000 - REPLY for one in journal]
+    assert told.over == sum(one.over for one in journal)

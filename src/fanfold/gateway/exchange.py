@@ -206,7 +206,7 @@ def note_managed(account: Exchanged, managed: Managed) -> None:
         account.again, account.caches = managed.alone.again, managed.alone.caches
         account.unmarked = not managed.alone.marked
     account.whole = managed.whole
-    account.over = 0 < managed.alone.room < managed.whole
+    account.over = managed.sent.sent.over
 
 
 async def answer_trigger(gateway: Gateway, exchange: Exchange, asked: HttpRequest, client: Client) -> bool:

@@ -52,7 +52,7 @@ class Exchanged(msgspec.Struct, kw_only=True, omit_defaults=True):
     unmarked: bool = False
     """Whether the client sets no cache marks, where the provider caches only what is marked."""
     over: bool = False
-    """Whether the client's own request is longer than its window."""
+    """Whether the client's own request would not have fitted its window beside the reply that it asks for."""
     prompt: int = 0
     cached: int = 0
     output: int = 0

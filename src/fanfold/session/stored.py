@@ -275,8 +275,6 @@ class Alone(NamedTuple):
     """Whether a bill of this session tells of a provider's cache."""
     marked: bool = True
     """Whether that would cache the client's own requests, too."""
-    room: int = 0
-    """How many tokens fit."""
 
 
 def alone(chat: Verbs) -> Alone:
@@ -287,7 +285,6 @@ def alone(chat: Verbs) -> Alone:
         again=count_unedited(chat, -2),
         caches=totals is not None and bool(totals.cached or totals.written),
         marked=caches_without_fanfold(state),
-        room=state.limits().limit,
     )
 
 

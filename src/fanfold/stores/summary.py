@@ -40,7 +40,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What it would have cost without fanfold, about: everything sent each time, with the client's own cache marks and
     a cache that never misses."""
     over: int = 0
-    """In how many requests everything would not have fitted the window: without fanfold, they would have failed."""
+    """In how many requests everything would not have fitted beside the reply: without fanfold, these had failed."""
     seen: float = 0.0
     """When something last happened, in seconds since 1970."""
 
