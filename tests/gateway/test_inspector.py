@@ -19,7 +19,7 @@ KEYS = {
 
 
 def token(gate):
-    return gate.gateway.inspection.token()
+    return GATEWAY
 
 
 class Visitor:
@@ -206,3 +206,19 @@ def test_what_the_gateway_does_is_seen_while_it_does_it():
         talk.take(talk.ask(False))
         assert stream.readline() != first
         connection.close()
+
+
+@pytest.mark.parametrize(
+    ("keys", "told"),
+    [
+        ({}, b"<pre>fanfold serve</pre>"),
+        (KEYS, b"<pre>curl -X POST -H &quot;Authorization: Bearer $KEY&quot; http://127.0.0.1:"),
+    ],
+)
+def test_a_used_link_says_where_the_next_one_comes_from(upstream, keys, told):
+    with Gate(upstream.url, keys={name: _key(**fields) for name, fields in keys.items()}) as gate:
+        link = f"/?token={gate.gateway.inspection.token()}"
+        Visitor(gate, link)
+        status, _, body = gate.send("GET", link, headers=BROWSER)
+    assert status == 401
+    assert told in body

@@ -15,7 +15,7 @@ from fanfold.stores.memory import Memory
 from tests.browser import Opened, opened
 from tests.gateway.gate import Gate, Upstream
 from tests.inspector.sights import Keys, looking
-from tests.inspector.world import open_worked
+from tests.inspector.world import TOKEN, Page, open_worked
 
 AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text()
 SIZES = [
@@ -55,6 +55,14 @@ def grown() -> tuple[Memory, fanfold.Session, str, str]:
     chat.note("plan", "look on")
     chat.fork("run-2").close()
     return store, chat, edit.id, entry
+
+
+def test_axe_finds_nothing_wrong_with_the_page_of_a_used_link() -> None:
+    with Page(Memory()) as page:
+        page.enter()
+        with opened(f"{page.url}/?token={TOKEN}", viewport={"width": 390, "height": 800}) as seen:
+            check(seen, "used")
+            seen.page.get_by_text("fanfold inspect STORE").wait_for()
 
 
 @pytest.mark.parametrize(("width", "colours"), SIZES)

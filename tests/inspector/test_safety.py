@@ -12,6 +12,7 @@ import pytest
 
 import fanfold
 from fanfold.core.errors import BadSetting
+from fanfold.inspector.answer import Renewal
 from fanfold.inspector.desk import WRITES
 from fanfold.inspector.serve import listen
 from fanfold.stores.sqlite import SQLite
@@ -29,6 +30,18 @@ def store(tmp_path: Path) -> Iterator[SQLite]:
     open_worked(kept).close()
     yield kept
     kept.close()
+
+
+def test_a_browser_is_told_in_a_page_how_to_get_another_link(store: SQLite) -> None:
+    told = Renewal("Start it again:", "fanfold inspect 'sqlite:<a>.db'")
+    with Page(store, renewal=told) as page:
+        page.enter()
+        status, headers, body = page.send("GET", f"/?token={TOKEN}", accept="text/html,*/*")
+        assert (status, headers["content-type"]) == (401, "text/html; charset=utf-8")
+        assert b"This link was used before" in body
+        assert b"fanfold inspect &#x27;sqlite:&lt;a&gt;.db&#x27;" in body
+        assert "set-cookie" not in headers
+        assert json.loads(page.send("GET", f"/?token={TOKEN}")[2])["error"].startswith("This link was used")
 
 
 def test_without_the_cookie_nothing_is_told(store: SQLite) -> None:

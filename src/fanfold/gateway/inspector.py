@@ -21,6 +21,7 @@ from fanfold.inspector.safety import PREFIX, Access, Grant
 
 if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway
+    from fanfold.inspector.answer import Renewal
     from fanfold.inspector.app import Inspector
 
 LINK = f"{PREFIX}link"
@@ -63,6 +64,7 @@ class Inspection:
             self._access,
             write=gateway.settings.inspector == "write",
             title="gateway",
+            renewal=_renewal(gateway),
             health=partial(health, gateway),
             is_stopping=lambda: gateway.is_stopping(),
         )
@@ -82,6 +84,18 @@ class Inspection:
             return
         token = self._access.add(Grant((holder.tenant,)))
         await client.tell_json(200, {"link": f"/?token={token}", "tenant": holder.tenant})
+
+
+def _renewal(gateway: Gateway) -> Renewal:
+    """How to get another link: with a key, or where the gateway is started."""
+    from fanfold.inspector.answer import Renewal
+
+    if not gateway.keys.needed:
+        return Renewal(
+            "End the gateway (Ctrl-C), and start it as before. It prints a new link:", "fanfold serve"
+        )
+    command = f'curl -X POST -H "Authorization: Bearer $KEY" {gateway.settings.url}{LINK}'
+    return Renewal("Ask the gateway for a new link, with your key:", command)
 
 
 def is_for_inspector(scope: dict[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from html import escape
 from typing import Any
 
 import msgspec
@@ -71,3 +72,39 @@ class Denied(Exception):
 def answer_json(value: Any, status: int = 200) -> HttpAnswer:
     """A value as JSON."""
     return HttpAnswer(status, write_json(value))
+
+
+class Renewal(msgspec.Struct, frozen=True):
+    """How somebody whose link was used gets another one."""
+
+    way: str = "End the inspector where it runs (Ctrl-C), and start it again. It prints a new link:"
+    command: str = "fanfold inspect STORE"
+
+
+def answer_used(renewal: Renewal) -> HttpAnswer:
+    """What a browser shows of a link that was used."""
+    way, command = escape(renewal.way), escape(renewal.command)
+    return HttpAnswer(401, _USED.format(way=way, command=command).encode(), "text/html; charset=utf-8")
+
+
+_USED = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>fanfold inspector: this link was used</title>
+<link rel="icon" href="/inspector/icon.svg">
+<link rel="stylesheet" href="/inspector/look.css">
+<link rel="stylesheet" href="/inspector/style.css">
+</head>
+<body>
+<main>
+<h1>This link was used before</h1>
+<p>A link opens the inspector once, in one browser.</p>
+<p>{way}</p>
+<pre>{command}</pre>
+</main>
+</body>
+</html>
+"""

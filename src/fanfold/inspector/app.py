@@ -25,14 +25,16 @@ from fanfold.inspector.answer import (
     Headers,
     HttpAnswer,
     HttpDownload,
+    Renewal,
     answer_json,
+    answer_used,
     head,
 )
 from fanfold.inspector.desk import Desk
 from fanfold.inspector.events import Follower
 from fanfold.inspector.inquiry import Inquiry
 from fanfold.inspector.routes import Sources, answer, find_work, status_of
-from fanfold.inspector.safety import MOST_BODY, PREFIX, Access, Grant
+from fanfold.inspector.safety import MOST_BODY, PREFIX, Access, Grant, get
 from fanfold.inspector.trials import PolicyTrials
 from fanfold.replay.page import look
 from fanfold.session.threads import Threads
@@ -61,13 +63,14 @@ class Inspector:
         write: bool = False,
         framed: bool = False,
         title: str = "",
+        renewal: Renewal | None = None,
         health: Callable[[], Any] | None = None,
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
         """`access` is each token with the tenants that it names; `hosts` are names of this host besides `localhost`.
 
         Who shares tokens with something else gives an `Access`, which has hosts of its own. `health` tells the figures
-        of a gateway, where there is one.
+        of a gateway, where there is one. `renewal` says how to get another link.
         """
         self.desk = Desk(store, write=write)
         self.access = access if isinstance(access, Access) else Access(access, hosts)
@@ -80,6 +83,7 @@ class Inspector:
         """Whether a notebook shows the page in a frame. Its secret is in the page then, and no cookie is needed."""
         self._framed_by = NOTEBOOK if framed else NOBODY
         self._title = title
+        self._renewal = renewal or Renewal()
         self._files = _read_bundle()
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -125,7 +129,12 @@ class Inspector:
         # The page itself comes with the cookie, and no redirect: a browser that followed a link from another program
         # would not send a strict cookie with that.
         entering = name == "index.html" and method == "GET" and query.get("token")
-        cookie = self._enter(scope, query["token"]) if entering else []
+        try:
+            cookie = self._enter(scope, query["token"]) if entering else []
+        except Denied:
+            if "text/html" not in (get(scope["headers"], b"accept") or ""):
+                raise
+            return answer_used(self._renewal)
         return HttpAnswer(200, self._files[name], _media(name), cookie)
 
     def _enter(self, scope: dict[str, Any], token: str) -> Headers:

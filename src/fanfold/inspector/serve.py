@@ -120,9 +120,19 @@ def inspect(chat: Session | AsyncSession, *, write: bool = True) -> InspectorSer
         raise BadInput(
             f"`inspect` shows a session: give what `fanfold.open` returned, not {repr(chat)[:80]}."
         )
+    from fanfold.inspector.answer import Renewal
     from fanfold.inspector.app import Inspector
     from fanfold.session.stored import tenant_of
 
     tenant, token = tenant_of(chat), new_token()
-    shown = Inspector(tenant.store, {token: (tenant.name,)}, write=write, framed=True, title=chat.name)
+    shown = Inspector(
+        tenant.store,
+        {token: (tenant.name,)},
+        write=write,
+        framed=True,
+        title=chat.name,
+        renewal=Renewal(
+            "Show the session again in the program that it runs in:", "fanfold.inspect(chat).url"
+        ),
+    )
     return InspectorServer(shown, token, chat.name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
 from fanfold.cli.saying import as_json, say
@@ -34,13 +36,18 @@ def inspect(
     \b
     Example: fanfold inspect sqlite:agent.db --write
     """
+    from fanfold.inspector.answer import Renewal
     from fanfold.inspector.app import Inspector  # late: few look
     from fanfold.inspector.safety import new_token
     from fanfold.inspector.serve import address, listen, make_server
 
     kept, token = open_store(existing_store(store, "after `inspect`")), new_token()
     shown = Inspector(
-        kept, {token: tenants or (default_tenant(),)}, write=write, title=store.rpartition("/")[2]
+        kept,
+        {token: tenants or (default_tenant(),)},
+        write=write,
+        title=store.rpartition("/")[2],
+        renewal=Renewal(command=_again(store, write, tenants)),
     )
     server = make_server(shown)
     with listen(host, port) as bound:
@@ -53,3 +60,10 @@ def inspect(
         if browse:
             click.launch(url)
         server.run([bound])
+
+
+def _again(store: str, write: bool, tenants: tuple[str, ...]) -> str:
+    """The same command; the address of a server is left out, for it may hold a password."""
+    named = store if store.startswith("sqlite:") else "STORE"
+    options = [word for tenant in tenants for word in ("--tenant", tenant)] + ["--write"] * write
+    return f"fanfold inspect {shlex.join([named, *options])}"
