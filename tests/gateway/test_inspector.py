@@ -19,7 +19,7 @@ KEYS = {
 
 
 def token(gate):
-    return GATEWAY
+    return gate.gateway.inspection.token()
 
 
 class Visitor:
@@ -217,7 +217,7 @@ def test_what_the_gateway_does_is_seen_while_it_does_it():
 )
 def test_a_used_link_says_where_the_next_one_comes_from(upstream, keys, told):
     with Gate(upstream.url, keys={name: _key(**fields) for name, fields in keys.items()}) as gate:
-        link = f"/?token={gate.gateway.inspection.token()}"
+        link = f"/?token={token(gate)}"
         Visitor(gate, link)
         status, _, body = gate.send("GET", link, headers=BROWSER)
     assert status == 401
