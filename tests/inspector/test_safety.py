@@ -12,7 +12,7 @@ import pytest
 
 import fanfold
 from fanfold.core.errors import BadSetting
-from fanfold.inspector.answer import Renewal
+from fanfold.inspector.answer import NextLink
 from fanfold.inspector.desk import WRITES
 from fanfold.inspector.serve import listen
 from fanfold.stores.sqlite import SQLite
@@ -33,7 +33,7 @@ def store(tmp_path: Path) -> Iterator[SQLite]:
 
 
 def test_a_browser_is_told_in_a_page_how_to_get_another_link(store: SQLite) -> None:
-    told = Renewal("Start it again:", "fanfold inspect 'sqlite:<a>.db'")
+    told = NextLink("Start it again:", "fanfold inspect 'sqlite:<a>.db'")
     with Page(store, renewal=told) as page:
         page.enter()
         status, headers, body = page.send("GET", f"/?token={TOKEN}", accept="text/html,*/*")

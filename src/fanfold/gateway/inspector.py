@@ -21,7 +21,7 @@ from fanfold.inspector.safety import PREFIX, Access, Grant
 
 if TYPE_CHECKING:
     from fanfold.gateway.app import Gateway
-    from fanfold.inspector.answer import Renewal
+    from fanfold.inspector.answer import NextLink
     from fanfold.inspector.app import Inspector
 
 LINK = f"{PREFIX}link"
@@ -86,16 +86,16 @@ class Inspection:
         await client.tell_json(200, {"link": f"/?token={token}", "tenant": holder.tenant})
 
 
-def _renewal(gateway: Gateway) -> Renewal:
+def _renewal(gateway: Gateway) -> NextLink:
     """How to get another link: with a key, or where the gateway is started."""
-    from fanfold.inspector.answer import Renewal
+    from fanfold.inspector.answer import NextLink
 
     if not gateway.keys.needed:
-        return Renewal(
+        return NextLink(
             "End the gateway (Ctrl-C), and start it as before. It prints a new link:", "fanfold serve"
         )
     command = f'curl -X POST -H "Authorization: Bearer $KEY" {gateway.settings.url}{LINK}'
-    return Renewal("Ask the gateway for a new link, with your key:", command)
+    return NextLink("Ask the gateway for a new link, with your key:", command)
 
 
 def is_for_inspector(scope: dict[str, Any]) -> bool:

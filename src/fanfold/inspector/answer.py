@@ -74,14 +74,14 @@ def answer_json(value: Any, status: int = 200) -> HttpAnswer:
     return HttpAnswer(status, write_json(value))
 
 
-class Renewal(msgspec.Struct, frozen=True):
+class NextLink(msgspec.Struct, frozen=True):
     """How somebody whose link was used gets another one."""
 
     way: str = "End the inspector where it runs (Ctrl-C), and start it again. It prints a new link:"
     command: str = "fanfold inspect STORE"
 
 
-def answer_used(renewal: Renewal) -> HttpAnswer:
+def answer_used(renewal: NextLink) -> HttpAnswer:
     """What a browser shows of a link that was used."""
     way, command = escape(renewal.way), escape(renewal.command)
     return HttpAnswer(401, _USED.format(way=way, command=command).encode(), "text/html; charset=utf-8")

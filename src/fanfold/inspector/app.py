@@ -25,7 +25,7 @@ from fanfold.inspector.answer import (
     Headers,
     HttpAnswer,
     HttpDownload,
-    Renewal,
+    NextLink,
     answer_json,
     answer_used,
     head,
@@ -63,7 +63,7 @@ class Inspector:
         write: bool = False,
         framed: bool = False,
         title: str = "",
-        renewal: Renewal | None = None,
+        renewal: NextLink | None = None,
         health: Callable[[], Any] | None = None,
         is_stopping: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -83,7 +83,7 @@ class Inspector:
         """Whether a notebook shows the page in a frame. Its secret is in the page then, and no cookie is needed."""
         self._framed_by = NOTEBOOK if framed else NOBODY
         self._title = title
-        self._renewal = renewal or Renewal()
+        self._renewal = renewal or NextLink()
         self._files = _read_bundle()
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:

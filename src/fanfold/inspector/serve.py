@@ -120,7 +120,7 @@ def inspect(chat: Session | AsyncSession, *, write: bool = True) -> InspectorSer
         raise BadInput(
             f"`inspect` shows a session: give what `fanfold.open` returned, not {repr(chat)[:80]}."
         )
-    from fanfold.inspector.answer import Renewal
+    from fanfold.inspector.answer import NextLink
     from fanfold.inspector.app import Inspector
     from fanfold.session.stored import tenant_of
 
@@ -131,7 +131,7 @@ def inspect(chat: Session | AsyncSession, *, write: bool = True) -> InspectorSer
         write=write,
         framed=True,
         title=chat.name,
-        renewal=Renewal(
+        renewal=NextLink(
             "Show the session again in the program that it runs in:", "fanfold.inspect(chat).url"
         ),
     )

@@ -36,7 +36,7 @@ def inspect(
     \b
     Example: fanfold inspect sqlite:agent.db --write
     """
-    from fanfold.inspector.answer import Renewal
+    from fanfold.inspector.answer import NextLink
     from fanfold.inspector.app import Inspector  # late: few look
     from fanfold.inspector.safety import new_token
     from fanfold.inspector.serve import address, listen, make_server
@@ -47,7 +47,7 @@ def inspect(
         {token: tenants or (default_tenant(),)},
         write=write,
         title=store.rpartition("/")[2],
-        renewal=Renewal(command=_again(store, write, tenants)),
+        renewal=NextLink(command=_again(store, write, tenants)),
     )
     server = make_server(shown)
     with listen(host, port) as bound:
