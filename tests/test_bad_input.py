@@ -375,6 +375,21 @@ def test_a_setting_nobody_knows_is_named(settings: dict[str, Any], words: str) -
         assert str(caught.value).endswith(".")
 
 
+@pytest.mark.parametrize(
+    "size", [{"window": 5}, {"window": "7"}, {"budget": fanfold.Budget(window=20, reserve=15)}]
+)
+def test_a_window_that_holds_no_word_is_refused_at_once(size: dict[str, Any], tmp_path: Path) -> None:
+    for opened in (fanfold.open, fanfold.aopen):
+        with pytest.raises(
+            fanfold.BadBudget, match=r"holds no request: one word alone takes 8\. Did you mean"
+        ):
+            opened("run", store=f"sqlite:{tmp_path}/run.db", **size)
+    assert not list(tmp_path.iterdir())
+    with fanfold.open("run", window=8) as chat:
+        chat.say("Hi")
+        assert chat.request()["messages"]
+
+
 def test_what_is_wrong_is_told_before_a_store_across_a_network_is_opened() -> None:
     with pytest.raises(BadSetting, match="summarizer_window is a whole number"):
         fanfold.aopen("run", window=1_000, store="postgresql://nobody.invalid/x", summarizer_window=-5)

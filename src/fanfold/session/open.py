@@ -25,7 +25,8 @@ from fanfold.config.options import OnMoved, Options, check_name, check_names, op
 from fanfold.config.settings import with_settings
 from fanfold.core.budget import Budget
 from fanfold.core.edit import RECALL
-from fanfold.core.errors import BadInput, BadSetting, Corrupt, StoreFailed
+from fanfold.core.errors import BadBudget, BadInput, BadSetting, Corrupt, StoreFailed
+from fanfold.core.message import user
 from fanfold.core.plan import Outcome, Strategy, name_of
 from fanfold.core.record import Opened
 from fanfold.deferral.catalog import FIND
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+_SMALL = 64
+"""In a window above this there is room for a word, however it is counted."""
 
 
 def _called_like(described: Callable[P, object]) -> Callable[[Callable[[str, Options], T]], Callable[P, T]]:
@@ -205,6 +208,8 @@ def open_state(
     name, early = check_name(name), None
     if not is_there(options.store):  # what is wrong is said before a file is made
         early = choose(options)
+        if not once:
+            _check_window(early, options)
         _check_tools(early, options.tools)
     tenant = open_store(options.store).tenant(options.tenant)
     if name in tenant.states:
@@ -213,6 +218,8 @@ def open_state(
         read = LoadedSession.from_store(tenant, name)
         last = read.keeping.opened
         choice = early if early and last is None else _choose(name, options, last, read.damage)
+        if not once:
+            _check_window(choice, options)
         _check_tools(choice, options.tools)
         told = to_remember(options, last, choice.dialect, remember)
         state = State(_terms(name, tenant, options, once, choice, told), read=read)
@@ -245,6 +252,20 @@ def _choose(name: str, options: Options, last: Opened | None, damage: str) -> Ch
         return choose(options, last)
     except BadInput as error:
         raise Corrupt(said_of_damage(name, damage)) if damage else error from None
+
+
+def _check_window(choice: Choice, options: Options) -> None:
+    """A window that is given has room for one word; one that is remembered was accepted, and is looked at."""
+    window, given = choice.budget.window, options.window is not None or options.budget is not None
+    if not given or window > _SMALL:  # counting may load a vocabulary
+        return
+    meter = choice.metered(choice.model)
+    least = meter.overhead + meter.message(user("Hi"))
+    if choice.budget.limit < least:
+        raise BadBudget(
+            f"A window of {window:,} tokens holds no request: one word alone takes {least:,}. "
+            f"Did you mean window='{window}k'?"
+        )
 
 
 def _check_tools(choice: Choice, tools: Sequence[Any]) -> None:
