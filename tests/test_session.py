@@ -352,7 +352,7 @@ def test_between_two_edits_a_request_only_grows_at_its_end() -> None:
     for number in range(60):
         tell(chat, asks(long(f"question {number}", 10)))
         requests.append(chat.request(max_tokens=10)["messages"])
-        edits.append(chat.stats()["edits"])
+        edits.append(len(chat.edits()))
         tell(chat, says(long(f"answer {number}", 10)))
     grew = [later[: len(one)] == one for one, later in pairwise(requests)]
     moved = [one != later for one, later in pairwise(edits)]
@@ -583,7 +583,7 @@ def test_hooks_are_told_of_pressure_and_of_the_outcome() -> None:
     )
     assert isinstance(told[0], Pressure)
     assert told[1].status == "reduced"
-    assert len(told) == 2 * chat.stats()["edits"]
+    assert len(told) == 2 * len(chat.edits())
 
 
 # ── changing one's mind ──

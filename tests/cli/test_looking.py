@@ -12,7 +12,7 @@ import pytest
 import fanfold
 from conftest import Run
 from fanfold.cli import views
-from fanfold.testing import replied, response
+from fanfold.testing import called, replied, response
 
 
 def test_full_is_what_the_model_would_see_now_in_the_list_and_in_the_view(run: Run, store: str) -> None:
@@ -191,6 +191,7 @@ def test_a_list_tells_of_client_model_and_parent(run: Run, store: str) -> None:
         "messages",
         "requests",
         "edits",
+        "made",
         "last",
         "client",
         "model",
@@ -323,3 +324,20 @@ def test_an_older_note_of_the_same_name_names_the_one_that_replaced_it(run: Run,
     assert [one[:10] for one in notes()] == ["plan] beta", "mood] calm"]
     run("undo", "run")
     assert [one.rpartition("   ")[2].strip() for one in notes()] == both
+
+
+def test_the_edits_that_stand_are_the_same_ones_everywhere(run: Run, store: str) -> None:
+    with fanfold.open("far", window=6_000, store=store, recall=True) as chat:
+        for number in range(40):
+            chat.add(replied(f"I look at {number}.", called(f"c{number}", "bash", "{}")))
+            chat.answer(f"c{number}", "all is well\n" * 50)
+            chat.add(replied("Found it. " + "A quoting bug. " * 20))
+            chat.request(max_tokens=300)
+        fates = [one.fate for one in chat.edits()]
+    stand = fates.count("stands")
+    assert 0 < stand < len(fates)
+    assert f"{stand} edits stand" in run("show", "far").out
+    assert json.loads(run("stats", "far", "--json").out)["edits"] == stand
+    (row,) = (one for one in json.loads(run("ls", "--json").out) if one["name"] == "far")
+    assert row["edits"] == len(fates)
+    assert "edits made" in run("ls").out.splitlines()[0]

@@ -383,7 +383,7 @@ def stats(state: State) -> dict[str, Any]:
     return {
         "messages": log.tree[log.head].depth + 1 if log.head is not None else 0,
         **view.stats,
-        "edits": state.count_standing(),
+        "edits": len({edit for row in view.rows for edit in row.why}),
         "requests": log.requests,
         "sent_tokens": limits.billed(totals.sent, log.requests),
         "billed_tokens": totals.prompt,

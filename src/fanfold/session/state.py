@@ -39,7 +39,7 @@ from fanfold.outputs.references import shelved
 from fanfold.outputs.source import LineIndex
 from fanfold.session.aftermath import Aftermath, GivenParams, Judged, Resent, Still
 from fanfold.session.keep import LoadedSession, all_go_on, as_of_now, comes_by_again, goes_on, said_of_damage
-from fanfold.session.projection import Projection, standing_on
+from fanfold.session.projection import Projection
 from fanfold.session.summarize import summarize
 from fanfold.session.terms import Terms
 from fanfold.stores import checkpoint
@@ -101,8 +101,6 @@ class State:
         self._stale = False
         """Whether somebody erased something while this session was at work."""
         self._damage = ""
-        self._stood: tuple[int, int] | None = None
-        """How many edits stood when so many records of the log were looked at."""
         try:
             if not damage:
                 self._start(last)
@@ -120,7 +118,6 @@ class State:
             return
         self.projection.resume(last, checkpoint.rows(last, self.log, self.gauge))
         self._open_calls = {call.id: call for call in last.calls}
-        self._stood = (0, last.standing)
         self.keeping.catch_up()
         for record in self.log.records:
             if isinstance(record, Move) and record.head is not None:
@@ -166,17 +163,6 @@ class State:
             self.projection.names_refs = self.has_recall_tools()
             self.projection.forget()
         return self.projection.view()
-
-    def count_standing(self) -> int:
-        """How many edits stand; where records only added to the view since the last count, those alone are counted."""
-        done, standing = self._stood or (0, 0)
-        new = self.log.records[done:]
-        if self._stood is not None and all(map(goes_on, new)):
-            standing += sum(len(record.decisions) for record in new if isinstance(record, Edited))
-        else:
-            standing = len(standing_on(self.depth, self.log))
-        self._stood = (len(self.log.records), standing)
-        return standing
 
     def entries_at_hand(self) -> set[str]:
         """The entries that this session works with: its path, what it shows, and what it said elsewhere.
@@ -481,8 +467,7 @@ class State:
     def _keep_checkpoint(self, *, now: bool = False) -> None:
         if self.keeping.is_checkpoint_due(self.projection.behind, now=now):
             view, passed = self.projection.view(), self.projection.passed
-            calls, standing = self._open_calls.values(), self.count_standing()
-            saved = checkpoint.save(self.log, view, passed, calls, standing)
+            saved = checkpoint.save(self.log, view, passed, self._open_calls.values())
             self.keeping.keep_checkpoint(replace(saved, summary=summarize(self), said=self.projection.said))
 
     def close(self) -> None:
@@ -499,13 +484,12 @@ class State:
         if not self.log.resumed_at:
             return
         self.projection.follow()
-        shown, standing = not self.projection.ahead, self.count_standing()
+        shown = not self.projection.ahead
         version, learned, quiet = self.log.version, self.learned, self.aftermath.quiet_until
         older = self.keeping.complete()
         self.keeping.fetch_stubs()
         if shown and older:
             self.projection.complete()
-            self._stood = (len(self.log.records), standing)
             return
         self.start_over()
         if self.log.version == version:  # what is shown is the same, so the last bill still tells of it
@@ -585,7 +569,6 @@ class State:
 
     def start_over(self) -> None:
         """Forget everything that was made from the log, and make it anew when needed."""
-        self._stood = None
         self.resent, self.judged = Resent(), Judged()
         self.void_bill()
         self.aftermath.quiet_until = 0

@@ -72,8 +72,6 @@ class Checkpoint(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """The bill of the last request, if it came."""
     totals: Totals | None = None
     """What requests came to so far; checkpoints of 0.1 have none."""
-    standing: int = 0
-    """How many edits stand."""
     summary: Summary | None = None
     """The session in a few figures."""
     ahead: tuple[str, ...] = ()
@@ -89,7 +87,6 @@ def save(
     view: View,
     passed: Collection[str | None],
     calls: Iterable[Call] = (),
-    standing: int = 0,
 ) -> Checkpoint:
     """The session as it stands; `passed` are the entries before its tip."""
     held = {id: log.decisions[id] for id in (*log.undone(), *log.lasting, *_repairs(view, log))}
@@ -116,7 +113,6 @@ def save(
         looked=dict(log.looked),
         billed=log.bills.get(log.requests - 1),
         totals=log.totals,
-        standing=standing,
         ahead=tuple(sorted(_find_ahead(log, passed))),
         erased=dict(_erased_beside(log)),
     )

@@ -38,9 +38,9 @@ def ls(sessions: Sessions, as_json: bool) -> None:
 
 
 _HEADINGS = (
-    "session", "messages", "requests", "edits", "last", "client", "model", "full", "cached", "cost", "parent",
+    "session", "messages", "requests", "edits made", "last", "client", "model", "full", "cached", "cost", "parent",
 )  # fmt: skip
-_FIGURES = frozenset(("messages", "requests", "edits", "full", "cached", "cost"))
+_FIGURES = frozenset(("messages", "requests", "edits made", "full", "cached", "cost"))
 _ALWAYS = 5
 """So many columns are always shown, the others if something is in them."""
 

@@ -66,7 +66,7 @@ export function Sessions() {
 }
 
 const COLUMNS = [
-  ["Session", ""], ["Window", ""], ["Messages", "n less"], ["Requests", "n less"], ["Edits", "n less"], ["From cache", "n less"],
+  ["Session", ""], ["Window", ""], ["Messages", "n less"], ["Requests", "n less"], ["Edits made", "n less"], ["From cache", "n less"],
   ["Cost", "n"], ["Last seen", "less"],
 ];
 
