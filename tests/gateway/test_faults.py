@@ -42,6 +42,30 @@ def test_too_long_is_recovered_before_the_client_hears_of_it(loop, stream):
 
 
 @each_loop
+def test_a_store_that_fails_while_a_request_is_made_smaller_leaves_the_providers_own_answer(
+    loop, monkeypatch
+):
+    """The client hears "too long" from the provider, and not that the gateway failed."""
+    refused = (openai.BadRequestError, anthropic.BadRequestError, genai.errors.ClientError)
+
+    def fail(*_):
+        raise StoreFailed("The store is away.")
+
+    with Provider(script, window=24_000) as provider, Gate(provider.url, window=200_000) as gate:
+        monkeypatch.setattr(gate.gateway.conversations, "refused", fail)
+        talk = loop(gate)
+        talk.output = LONG
+
+        def go_on():
+            for _ in range(6):
+                talk.take(talk.ask(stream=False))
+
+        with pytest.raises(refused):
+            go_on()
+    assert provider.requests[-1].verdict == "rejected"
+
+
+@each_loop
 def test_what_cannot_be_made_smaller_is_refused_in_the_clients_dialect(loop):
     refused = (openai.BadRequestError, anthropic.BadRequestError, genai.errors.ClientError)
     with Provider(script, window=10) as provider, Gate(provider.url, window=200_000) as gate:

@@ -84,6 +84,7 @@ def test_a_call_without_tools_that_nobody_began_leaves_no_state(gate):
     told = ask(gate, said("user", "Write a title for: hi"), tools=False)
     assert told["x-fanfold-bypassed"] == "side call"
     assert sessions(gate) == []
+    assert gate.gateway.conversations._seen == {}
 
 
 def test_a_request_of_a_model_that_nobody_knows_is_passed_on():

@@ -214,7 +214,7 @@ class Conversations:
         identity = identify(headers, request)
         if identity.claim is not None:
             return self._find_claimed(identity, holder, request)
-        seen = self._seen.setdefault((holder.tenant, identity.root), {})
+        seen = self._seen.get((holder.tenant, identity.root), {})
         name, mark = find_seen(seen, _messages(request))
         name = name or self._recognize(identity, holder, request)
         seen[name] = mark

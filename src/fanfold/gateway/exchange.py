@@ -378,7 +378,8 @@ async def pass_on(
     try:
         headers = to_client(response.raw_headers)
         kind, packed = get(headers, b"content-type") or "", get(headers, b"content-encoding")
-        is_stream = kind.startswith(EVENTS) and not packed
+        counted = get(headers, b"content-length") is not None  # a comment between events would be too much
+        is_stream = kind.startswith(EVENTS) and not packed and not counted
         await client.start(response.status, [*headers, *own, *own_headers(response)], is_stream=is_stream)
         await client.write(said)
         async for piece in response.content.iter_any():

@@ -6,7 +6,7 @@ from asyncio import shield
 from collections.abc import Callable
 from functools import partial
 from logging import getLogger
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -43,7 +43,7 @@ async def ask_until_it_fits(
     gateway: Gateway, exchange: Exchange, managed: Managed
 ) -> tuple[Answer, Managed, bytes]:
     """The provider's response, and what was read of it. Where it says that the request is too long, less is sent."""
-    conversations, said = there(gateway.conversations), b""
+    said = b""
     for _ in range(_TRIES):
         body = exchange.body if managed.body is None else managed.body
         response, said = await ask(gateway, exchange, body, managed), b""
@@ -60,13 +60,23 @@ async def ask_until_it_fits(
         managed = msgspec.structs.replace(
             managed, asked=whole or managed.asked
         )  # it may be read in part only
-        async with gateway.turn(managed.holder.tenant, managed.name):
-            smaller = await WORK.run(conversations.refused, managed, error)
+        smaller = await _made_smaller(gateway, managed, error)
         if smaller is None:
             break
         response.close()
         managed = smaller
     return response, managed, said
+
+
+async def _made_smaller(gateway: Gateway, managed: Managed, error: dict[str, Any]) -> Managed | None:
+    """The same request, smaller; None where it cannot be, and the provider's own answer is passed on."""
+    conversations = there(gateway.conversations)
+    try:
+        async with gateway.turn(managed.holder.tenant, managed.name):
+            return await WORK.run(conversations.refused, managed, error)
+    except FanfoldError as trouble:
+        _LOG.warning("session %r: a request that is too long was not made smaller: %s", managed.name, trouble)
+        return None
 
 
 async def read_beginning(response: Answer) -> bytes:
